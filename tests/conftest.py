@@ -17,7 +17,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from attn_drill.grading.grader import Grader
-from attn_drill.model.limits import Limits
+from attn_drill.model.challenge import Limits
 from attn_drill.packs import pack_reader
 from attn_drill.server import clients
 from attn_drill.worker import forkserver_client

@@ -14,8 +14,8 @@ import pytest
 from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Challenge, Submission
 from attn_drill.packs import pack_reader
-from attn_drill.packs.interface import signatures
 from attn_drill.packs.mistakes import patch, read_mistakes
+from attn_drill.packs.pack_reader import signatures
 from attn_drill.server._pack_check import in_words
 from tests.support.arranged import (
     another_order,

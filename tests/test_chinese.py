@@ -57,6 +57,12 @@ def test_chinese_text_has_full_width_punctuation_and_one_word_for_a_term(path: P
     assert found == {}
 
 
+def test_every_challenge_has_a_chinese_prompt() -> None:
+    """Only packs of other authors may leave it out."""
+    folders = [path.parent for path in ROOT.glob("challenges/*/challenge.toml")]
+    assert [folder.name for folder in folders if not (folder / "prompt.zh.md").exists()] == []
+
+
 @pytest.mark.parametrize("text", ["掩码,", "(可选)的", "分数: 高", "`x`,`y` 和", "bool,2 维"])
 def test_half_width_punctuation_is_found(text: str) -> None:
     """Each rule can fail."""

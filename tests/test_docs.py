@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from attn_drill.casekit.draw import Draw
-from attn_drill.cli.commands import app
+from attn_drill.cli._commands import app
 from attn_drill.model.case import Case
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import read_mistakes

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from attn_drill.grading.case_set import load_case_set
-from attn_drill.grading.examples import wrong_examples
+from attn_drill.grading.content import wrong_examples
 from attn_drill.model.challenge import Challenge
 from attn_drill.packs import pack_reader
-from attn_drill.packs.follow_up import follow_up_problems, follow_ups
-from attn_drill.packs.interface import signatures
+from attn_drill.packs.pack_reader import signatures
+from attn_drill.packs.question_bank import follow_up_problems, follow_ups
 
 CHALLENGES = pack_reader.read_pack(pack_reader.built_in_pack())
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from attn_drill.casekit import _helpers
+from attn_drill.casekit import _maker
 from attn_drill.model.case import Refusal
 
 
@@ -17,7 +17,7 @@ def cannot_work(refusal: Refusal) -> bool:
 
 def test_every_row_is_bad_and_different() -> None:
     """The head dim is even, so a table of RoPE does not raise before the check."""
-    for rows in (list(_helpers.bad_heads()), list(_helpers.bad_groups())):
+    for rows in (list(_maker.bad_heads()), list(_maker.bad_groups())):
         assert all(cannot_work(refusal) for refusal in rows)
         assert len({str(refusal.arguments) for refusal in rows}) == len(rows)
         for refusal in rows:
@@ -46,12 +46,10 @@ def test_every_row_is_bad_and_different() -> None:
 )
 def test_wrong_check_accepts_a_row(refuses: Callable[[int, int, int], int]) -> None:
     """Each lambda is a check that differs from the contract."""
-    rows = [tuple(refusal.arguments.values()) for refusal in _helpers.bad_groups()]
+    rows = [tuple(refusal.arguments.values()) for refusal in _maker.bad_groups()]
     assert not all(refuses(*row) for row in rows)  # type: ignore[arg-type]
 
 
 def test_more_arguments_are_in_every_call() -> None:
     """A constructor may need other arguments, for example the width of a memory."""
-    assert all(
-        refusal.arguments["memory_dim"] == 24 for refusal in _helpers.bad_heads(memory_dim=24)
-    )
+    assert all(refusal.arguments["memory_dim"] == 24 for refusal in _maker.bad_heads(memory_dim=24))

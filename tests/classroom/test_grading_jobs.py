@@ -20,7 +20,7 @@ from attn_drill.classroom.grading_jobs import (
 )
 from attn_drill.classroom.records import AssignedChallenge, StudentSubmission
 from attn_drill.classroom.result_store import ResultStore
-from attn_drill.export.student_results import with_failure, with_trouble
+from attn_drill.export.feedback import with_failure, with_trouble
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.server import clients as pool_module
 from attn_drill.server.messages import Grade, Refused, Reply, Request, packed, unpacked_request

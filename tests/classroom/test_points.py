@@ -1,16 +1,18 @@
 """Tests of the points of a result."""
 
 import math
+import re
 from collections.abc import Mapping
 from random import Random
 
 import pytest
 
-from attn_drill.classroom.gradebook import WEIGHTS, check_points, score, total
+from attn_drill.classroom.gradebook import check_points, score, total
 from attn_drill.classroom.records import AssignedChallenge, Assignment
 from attn_drill.model.challenge import Mistake
-from attn_drill.model.checks import CHECK_ORDER, Verdict
+from attn_drill.model.checks import CHECK_ORDER, WEIGHTS, Verdict
 from attn_drill.model.report import Diagnosis, Outcome, Report
+from tests.support.paths import ROOT
 
 # The checks of a challenge that has all of them, all right. Their default weights are 0.2 + 0.2 + 4
 # + 3 + 2 + 1 + 1 + 1 + 1 + 1 + 1 = 15.4.
@@ -64,11 +66,11 @@ def test_default_weights(shares: dict[str, float], expected: float) -> None:
 
 def test_default_weights_are_those_of_the_documentation() -> None:
     """All other checks bring nothing."""
-    weights = {"values": 4, "masks": 3, "gradients": 2, "shapes": 0.2, "dtype": 0.2}
-    weights |= dict.fromkeys(("train/eval", "properties", "bad sizes"), 1)
-    weights |= dict.fromkeys(("vectorised", "memory", "work"), 1)
+    text = (ROOT / "docs" / "classroom.md").read_text(encoding="utf-8").split("## Points")[1]
+    weights = {}
+    for checks, weight in re.findall(r"^\| (`.*`) \| ([\d.]+)", text, re.MULTILINE):
+        weights |= dict.fromkeys(re.findall(r"`(.+?)`", checks), float(weight))
     assert {check: weight for check, weight in WEIGHTS.items() if weight} == weights
-    assert tuple(WEIGHTS) == CHECK_ORDER
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from attn_drill.classroom.result_store import (
     write_atomically,
     write_record,
 )
-from attn_drill.export.student_results import with_report, with_trouble
+from attn_drill.export.feedback import with_report, with_trouble
 from attn_drill.model.errors import DrillError, GraderError
 from tests.support.classroom import BARE, TINY, WRONG_SUM, submission
 from tests.support.grading import report_of

@@ -3,7 +3,7 @@
 import pytest
 
 from attn_drill.classroom.records import Gradebook, Override, Student, StudentResult
-from attn_drill.classroom.summary import CheckRate, ClassSummary, distribution, summarise
+from attn_drill.export._class_page import CheckRate, ClassSummary, distribution, summarise
 from tests.support.class_results import (
     EVERYONE,
     INVERTED,

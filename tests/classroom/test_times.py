@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from attn_drill.classroom.assignment import read_time, with_gradescope, with_times
 from attn_drill.classroom.collect import Collected
 from attn_drill.classroom.records import AssignedChallenge, Assignment, Student, StudentSubmission
-from attn_drill.classroom.times import read_time, with_gradescope, with_times
 from attn_drill.model.errors import DrillError
 
 LOCAL = datetime(2026, 12, 1, 23, 59).timestamp()

@@ -21,8 +21,8 @@ from attn_drill.cli._ask import (
 from attn_drill.exercises.altered_reference import gap_exercise
 from attn_drill.exercises.questions import FindLine
 from attn_drill.packs import pack_reader
-from attn_drill.packs.follow_up import FollowUp
 from attn_drill.packs.mistakes import read_mistakes
+from attn_drill.packs.question_bank import FollowUp
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
 from tests.support.cli import GQA

@@ -11,7 +11,7 @@ import pytest
 
 from attn_drill.classroom.records import StudentResult
 from attn_drill.classroom.result_store import ClassRecord, ResultStore, read_record
-from attn_drill.cli._class_outputs import write_outputs
+from attn_drill.cli._class_run import write_outputs
 from attn_drill.packs import pack_reader
 from tests.support.class_results import assignment, class_record, make_class, result
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attn_drill.cli._output import in_columns
+from attn_drill.cli._command_line import in_columns
 
 ROWS = [["a", "10", "new", "A title of several words that is long"], ["bcd", "5", "old", ""]]
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from attn_drill import __version__
 from attn_drill.cli._command_line import SECTIONS
-from attn_drill.cli.commands import app
+from attn_drill.cli._commands import app
 from attn_drill.packs import pack_reader
 from tests.support.paths import SOURCE, TESTS, TINY_PACK
 
@@ -39,11 +39,11 @@ def imported_from_cli(path: Path) -> set[str]:
 
 def test_only_the_command_line_imports_commands() -> None:
     """Functions for several commands are in helper modules."""
-    helpers = {"_ask", "_command_line", "_menu", "_practise"}
-    commands = imported_from_cli(CLI / "commands.py") - helpers
+    helpers = {"_ask", "_command_line", "_practise"}
+    commands = imported_from_cli(CLI / "_commands.py") - helpers
     assert {"_check", "_keep_track"} <= commands
     for path in CLI.glob("*.py"):
-        if path.stem not in ("commands", "entry"):
+        if path.stem not in ("_commands", "entry"):
             assert not imported_from_cli(path) & commands, path
 
 
@@ -98,9 +98,9 @@ def test_light_commands_import_no_torch(arguments: list[str], tmp_path: Path, ho
     """They do not import numpy, Jinja and, in a pipe, rich either. Only a table needs rich."""
     script = (
         "import sys\n"
-        "from attn_drill.cli import commands\n"
+        "from attn_drill.cli import _commands\n"
         "sys.argv = ['attn-drill', *sys.argv[1:]]\n"
-        "code = commands.run()\n"
+        "code = _commands.run()\n"
         "sys.stdout.flush()\n"
         "heavy = {'torch', 'numpy', 'rich', 'jinja2'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.classroom.assignment import plain_assignment
-from attn_drill.classroom.times import read_time
+from attn_drill.classroom.assignment import plain_assignment, read_time
 from attn_drill.cli._class_run import ClassInputs, read_class
 from tests.support.collect import ONE, named_files, write_files
 

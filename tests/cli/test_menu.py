@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.cli._menu import command_words
+from attn_drill.cli._practise import command_words
 from attn_drill.model.errors import DrillError
 from attn_drill.practice.statistics import Stats
 from attn_drill.session.menu_screen import MenuChoice

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.cli._output import check_page_name, write_page
+from attn_drill.cli._command_line import check_page_name, write_page
 from attn_drill.model.errors import DrillError
 
 

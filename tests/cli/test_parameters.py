@@ -11,7 +11,7 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from attn_drill.cli.commands import app
+from attn_drill.cli._commands import app
 from attn_drill.packs import pack_reader
 from tests.support.cli import drill
 from tests.support.known_packs import BANK, BUILT_IN, make_pack

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from attn_drill.exercises.questions import Choice, DrawnQuestion, FindLine, order_items
-from attn_drill.packs.follow_up import follow_ups
+from attn_drill.packs.question_bank import follow_ups
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
 from tests.support import forked

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from attn_drill.grading.grader import Grader
-from attn_drill.model.limits import Limits
+from attn_drill.model.challenge import Limits
 from attn_drill.packs import pack_reader
 from attn_drill.worker.worker_client import WorkerRun
 from tests.support.diagnosis import CHALLENGES

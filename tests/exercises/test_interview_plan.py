@@ -18,7 +18,7 @@ from attn_drill.exercises.interview import (
     prerequisites,
 )
 from attn_drill.model.errors import DrillError
-from attn_drill.packs.follow_up import FollowUp
+from attn_drill.packs.question_bank import FollowUp
 from attn_drill.practice.facts import Attempted, Reviewed
 from attn_drill.practice.schedule import item_of, items
 from tests.support.interview import BY_ID, CHALLENGES, QUESTIONS

@@ -15,7 +15,7 @@ from attn_drill.exercises.interview import (
     score_sheet,
     state_of,
 )
-from attn_drill.packs.follow_up import FollowUp
+from attn_drill.packs.question_bank import FollowUp
 from attn_drill.practice.facts import QuestionAnswered, StageAttempted
 from tests.support.interview import BY_ID, EVENTS, PLAN, attempted
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.export.autograder import FAILED, RUN_AUTOGRADER, SETUP
+from attn_drill.export.handout import FAILED, RUN_AUTOGRADER, SETUP
 from tests.support.autograder import run
 
 RESULTS = {"score": 72.7, "output": "first: failed – ✗", "tests": []}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.export import autograder
-from attn_drill.export.autograder import write_autograder
+from attn_drill.export import handout
+from attn_drill.export.handout import write_autograder
 from attn_drill.model.errors import DrillError
 from attn_drill.packs.pack_reader import find_challenge
 from tests.support.paths import TINY_PACK
@@ -53,8 +53,8 @@ def test_pack_of_a_wheel_is_inside_the_package(
     """It is copied with the package."""
     package = tmp_path / "site-packages" / "attn_drill"
     (package / "_pack" / "solutions").mkdir(parents=True)
-    monkeypatch.setattr(autograder, "PACKAGE", package)
-    monkeypatch.setattr(autograder, "built_in_pack", lambda: package / "_pack")
+    monkeypatch.setattr(handout, "PACKAGE", package)
+    monkeypatch.setattr(handout, "built_in_pack", lambda: package / "_pack")
     write_autograder(tmp_path / "autograder", "")
     copied = tmp_path / "autograder" / "package"
     assert sorted(copied.rglob("*")) == [
@@ -66,9 +66,9 @@ def test_pack_of_a_wheel_is_inside_the_package(
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a few files are copied."""
     (tmp_path / "small" / "attn_drill" / "_pack").mkdir(parents=True)
-    monkeypatch.setattr(autograder, "PACKAGE", tmp_path / "small" / "attn_drill")
+    monkeypatch.setattr(handout, "PACKAGE", tmp_path / "small" / "attn_drill")
     monkeypatch.setattr(
-        autograder, "built_in_pack", lambda: tmp_path / "small" / "attn_drill" / "_pack"
+        handout, "built_in_pack", lambda: tmp_path / "small" / "attn_drill" / "_pack"
     )
 
 

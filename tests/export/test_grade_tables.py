@@ -16,8 +16,8 @@ from attn_drill.classroom.records import (
     StudentGrade,
     StudentResult,
 )
+from attn_drill.export._grade_words import Reason
 from attn_drill.export.tables import ENCODING, grades_by_challenge_csv, grades_csv
-from attn_drill.export.to_look_at import Reason
 from attn_drill.report.words import visible
 from tests.support.class_results import EVERYONE, FAILED, SETTLE, grade_of, result, ungraded
 

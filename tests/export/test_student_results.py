@@ -9,8 +9,14 @@ import pytest
 
 from attn_drill.classroom.records import StudentResult
 from attn_drill.export._class_page import class_html
-from attn_drill.export.feedback import feedback_html, gradescope_object
-from attn_drill.export.student_results import as_text, with_failure, with_report, with_trouble
+from attn_drill.export.feedback import (
+    as_text,
+    feedback_html,
+    gradescope_object,
+    with_failure,
+    with_report,
+    with_trouble,
+)
 from attn_drill.model.checks import Verdict
 from attn_drill.model.report import Diagnosis, Frame, Outcome, Report
 from tests.support.class_results import CHECKS, NO_SCALE, assignment, make_gradebook

@@ -6,8 +6,7 @@ from dataclasses import asdict
 import pytest
 
 from attn_drill.classroom.records import Assignment, StudentResult
-from attn_drill.export.feedback import ChallengeView, student_view
-from attn_drill.export.student_results import with_trouble
+from attn_drill.export.feedback import ChallengeView, student_view, with_trouble
 from attn_drill.model.checks import CHECK_ORDER
 from attn_drill.report.words import visible
 from tests.support.class_results import (

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from attn_drill.classroom.records import Gradebook, Lateness, Override, Student, StudentResult
-from attn_drill.export.to_look_at import KINDS, by_kind, near_miss, notes_of
+from attn_drill.export._grade_words import KINDS, by_kind, near_miss, notes_of
 from attn_drill.grading.checks_load import interface
 from attn_drill.model.challenge import Signature
 from attn_drill.report.class_text import VERDICTS

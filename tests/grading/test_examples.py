@@ -4,7 +4,7 @@ import builtins
 
 import pytest
 
-from attn_drill.grading.examples import WrongExample, wrong_examples
+from attn_drill.grading.content import WrongExample, wrong_examples
 
 PROMPT = """# A sum
 

@@ -2,8 +2,8 @@
 
 import torch
 
+from attn_drill.grading._reference import Expected, Value
 from attn_drill.grading._tolerance import allowed
-from attn_drill.grading.reference import Expected, Value
 
 
 def value(*entries: float) -> Value:

@@ -10,11 +10,9 @@ import pytest
 
 from attn_drill.diagnosis.diagnose import Diagnoser
 from attn_drill.grading.case_set import CaseSet
-from attn_drill.grading.grader import Grader
-from attn_drill.grading.ready_workers import Workers
-from attn_drill.model.challenge import Submission
+from attn_drill.grading.grader import Grader, Workers
+from attn_drill.model.challenge import Limits, Submission
 from attn_drill.model.errors import DrillError
-from attn_drill.model.limits import Limits
 from attn_drill.packs import pack_reader
 from attn_drill.worker.protocol import SubmittedFile
 from attn_drill.worker.worker_client import WorkerRun

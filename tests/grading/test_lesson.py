@@ -7,9 +7,8 @@ import torch
 
 from attn_drill.grading.grader import Grader, Judgement
 from attn_drill.grading.lesson import MEASURED_KINDS, Teacher, measured_cases, relative_error
-from attn_drill.model.challenge import Submission
-from attn_drill.model.lesson import Lesson
-from attn_drill.model.limits import Limits
+from attn_drill.model.challenge import Limits, Submission
+from attn_drill.model.report import Lesson
 from attn_drill.packs import pack_reader
 from attn_drill.packs.pack_reader import other_answers
 from attn_drill.worker.worker_client import SupersededError

@@ -7,8 +7,7 @@ import os
 import pytest
 
 from attn_drill.grading.case_set import CaseSet
-from attn_drill.grading.grader import Grader
-from attn_drill.grading.ready_workers import Workers
+from attn_drill.grading.grader import Grader, Workers
 from attn_drill.model.challenge import Submission
 from attn_drill.worker.worker_client import SupersededError
 from tests.support.grading import report_of

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from attn_drill.grading import reference
+from attn_drill.grading import _reference
+from attn_drill.grading._reference import Reference
 from attn_drill.grading._tolerance import lower_dtype
 from attn_drill.grading.case_set import load_case_set
-from attn_drill.grading.reference import Reference
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
@@ -22,7 +22,7 @@ def test_reference_is_built_twice_for_each_constructor(monkeypatch: pytest.Monke
     """Once in float64, for the parameters and the values, and once in a lower dtype."""
     built: list[torch.dtype] = []
     monkeypatch.setattr(
-        reference, "build", lambda *args, **more: built.append(args[4]) or build(*args, **more)
+        _reference, "build", lambda *args, **more: built.append(args[4]) or build(*args, **more)
     )
     case_set = load_case_set(GQA, 2)
     case_set.expect()

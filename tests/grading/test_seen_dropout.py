@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from attn_drill.grading._reference import ReplayedDropout, kept_weights
 from attn_drill.grading.grader import Grader
-from attn_drill.grading.reference import ReplayedDropout, kept_weights
 from attn_drill.packs import pack_reader
 from tests.support.checks import failed_outcomes, grade
 

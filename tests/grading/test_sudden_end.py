@@ -6,7 +6,7 @@ from attn_drill.grading.checks_load import sudden_end
 from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.grader import Grader
 from attn_drill.grading.judge import due_checks
-from attn_drill.model.limits import Limits
+from attn_drill.model.challenge import Limits
 from attn_drill.packs import pack_reader
 from attn_drill.worker.worker_client import WorkerResult
 from tests.support.running import grade_prefix_sum

@@ -5,8 +5,7 @@ import re
 import pytest
 
 from attn_drill.grading.grader import Grader
-from attn_drill.model.challenge import Challenge
-from attn_drill.model.limits import Limits
+from attn_drill.model.challenge import Challenge, Limits
 from attn_drill.model.report import Report
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import read_mistakes

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from attn_drill.grading.grader import Grader
-from attn_drill.model.limits import Limits
+from attn_drill.model.challenge import Limits
 from attn_drill.packs import pack_reader
 from tests.support.paths import TINY_PACK
 

@@ -23,14 +23,13 @@ from attn_drill.diagnosis._source_lines import blamed_line, growth
 from attn_drill.diagnosis._value_graph import graph_of, right_graphs
 from attn_drill.diagnosis.tracing import trace_of_run
 from attn_drill.grading.grader import Grader
-from attn_drill.model.challenge import Challenge
-from attn_drill.model.limits import Limits
+from attn_drill.model.challenge import Challenge, Limits
 from attn_drill.model.report import Report
 from attn_drill.packs import pack_reader
 from attn_drill.practice.learner_files import read_source
 from attn_drill.report.terminal import render
 from attn_drill.sandbox import isolation
-from attn_drill.worker._recorder import Recorder
+from attn_drill.worker._observers import Recorder
 from attn_drill.worker.protocol import Reply, RunReply, Step
 from attn_drill.worker.worker_client import WorkerResult
 from tests.hostile.conftest import PACK

@@ -6,8 +6,17 @@ from dataclasses import replace
 import pytest
 
 from attn_drill.model.challenge import Mistake
-from attn_drill.model.report import Diagnosis, EffectiveMask, Frame, Mismatch, Outcome, Report
-from attn_drill.model.report_codec import SCHEMA, from_object, to_object
+from attn_drill.model.report import (
+    SCHEMA,
+    Diagnosis,
+    EffectiveMask,
+    Frame,
+    Mismatch,
+    Outcome,
+    Report,
+    from_object,
+    to_object,
+)
 
 MISMATCH = Mismatch(
     "out",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.cli import commands
+from attn_drill.cli import _commands
 from attn_drill.packs.scaffold import scaffold
 from tests.support.paths import TINY_PACK
 
@@ -41,7 +41,7 @@ def run(
 
     def command(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["attn-drill", *arguments])
-        code = commands.run()
+        code = _commands.run()
         return code, *capsys.readouterr()
 
     return command

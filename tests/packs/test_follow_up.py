@@ -8,7 +8,7 @@ import pytest
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
-from attn_drill.packs.follow_up import (
+from attn_drill.packs.question_bank import (
     answers_path,
     figure_problem,
     follow_up_problems,

@@ -6,7 +6,7 @@ import pytest
 
 from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
-from attn_drill.packs.interface import signatures
+from attn_drill.packs.pack_reader import signatures
 
 
 def test_signatures_come_from_the_stub() -> None:

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from attn_drill.packs.follow_up import FollowUp
+from attn_drill.packs.question_bank import FollowUp
 from attn_drill.report.lesson_text import prose_of, render_follow_up
 
 QUESTION = FollowUp("gqa", 2, "Why is `k_proj` small?", "It has fewer heads.\n" + "Long. " * 60)

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from attn_drill.model.lesson import CallCost, Lesson, Note, OtherAnswer
+from attn_drill.model.challenge import CallCost, OtherAnswer
+from attn_drill.model.report import Lesson, Note
 from attn_drill.report.lesson_text import (
     render_answer,
     render_attempts,

@@ -11,11 +11,13 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 
 from attn_drill.model.case import Case
-from attn_drill.model.lesson import CallCost, Lesson, Note
+from attn_drill.model.challenge import CallCost
 from attn_drill.model.report import (
     Curve,
     EffectiveMask,
+    Lesson,
     Mismatch,
+    Note,
     Outcome,
     Part,
     Patterns,

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from attn_drill.exercises.interview import QuestionRow, ScoreSheet
-from attn_drill.packs.follow_up import FollowUp
+from attn_drill.packs.question_bank import FollowUp
 from attn_drill.report.pages import score_sheet_page
 from attn_drill.report.results_text import render_sheet
 from tests.support.html_page import Page

@@ -373,7 +373,7 @@ def test_no_submission_runs_without_its_own_landlock_layer(monkeypatch: pytest.M
 
 def refuse_option(monkeypatch: pytest.MonkeyPatch, refused: int) -> None:
     """Make prctl fail for one option."""
-    libc = confine._libc()
+    libc = confine.libc()
 
     class Refusing:
         """A C library whose kernel refuses the option."""
@@ -385,7 +385,7 @@ def refuse_option(monkeypatch: pytest.MonkeyPatch, refused: int) -> None:
             """Return -1 for the option."""
             return -1 if option == refused else int(libc.prctl(option, *given))
 
-    monkeypatch.setattr(confine, "_libc", Refusing)
+    monkeypatch.setattr(confine, "libc", Refusing)
 
 
 @needs_kernel

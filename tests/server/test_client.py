@@ -19,7 +19,7 @@ def test_server_imports_nothing_from_the_folder_of_the_learner(tmp_path: Path) -
     script = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from attn_drill.server.client import AsyncClient\n"
+        "from attn_drill.server.clients import AsyncClient\n"
         "client = AsyncClient(Path(sys.argv[1]))\n"
         "print(client.output.read(4))\n"
         "client.close()\n"

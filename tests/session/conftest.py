@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.model.lesson import CallCost, Lesson, Note
+from attn_drill.model.challenge import CallCost
+from attn_drill.model.report import Lesson, Note
 from attn_drill.packs import pack_reader
 from attn_drill.packs.pack_reader import other_answers
 from attn_drill.practice.journal import Journal

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from attn_drill.model.lesson import Lesson, OtherAnswer
+from attn_drill.model.challenge import OtherAnswer
+from attn_drill.model.report import Lesson
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
 from attn_drill.session._after_pass import AfterPass, after_pass

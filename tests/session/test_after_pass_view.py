@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from rich.console import RenderableType
 
-from attn_drill.model.lesson import Lesson
+from attn_drill.model.report import Lesson
 from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.packs.pack_reader import other_answers
 from attn_drill.practice.facts import Diagnosed

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from attn_drill.model.lesson import Lesson, Note
-from attn_drill.model.report import Trace
+from attn_drill.model.report import Lesson, Note, Trace
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Attempted, Started
 from attn_drill.practice.journal import Journal

@@ -15,7 +15,7 @@ from textual.worker import WorkerFailed
 import attn_drill
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts, rated_reviews
-from attn_drill.server.client import AsyncClient
+from attn_drill.server.clients import AsyncClient
 from attn_drill.session._session_record import SETTLE_SECONDS
 from attn_drill.session._widgets import ReportPane, TaskPane
 from attn_drill.session.practice_screen import PracticeScreen

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 from attn_drill.model.challenge import Mistake
 from attn_drill.model.report import Diagnosis, Frame, Outcome, Report, Trace
-from attn_drill.server.client import AsyncClient
+from attn_drill.server.clients import AsyncClient
 from attn_drill.server.messages import (
     Grade,
     Prepare,

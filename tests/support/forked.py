@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from attn_drill.app import grade_file  # noqa: F401  # most commands import these three modules late
-from attn_drill.cli import commands
+from attn_drill.cli import _commands
 from attn_drill.practice import schedule  # noqa: F401
 from attn_drill.report import terminal  # noqa: F401
 from attn_drill.sandbox.environment import ONE_THREAD
@@ -94,7 +94,7 @@ def _command(arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]
         os.environ.update(environment)
         time.tzset()
         sys.argv = ["attn-drill", *arguments]
-        commands.main()  # ends the process
+        _commands.main()  # ends the process
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()

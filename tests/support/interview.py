@@ -6,7 +6,7 @@ import msgspec
 
 from attn_drill.exercises.interview import InterviewPlan, Stage
 from attn_drill.packs import pack_reader
-from attn_drill.packs.follow_up import FollowUp
+from attn_drill.packs.question_bank import FollowUp
 from attn_drill.practice.facts import (
     InterviewEvent,
     InterviewFinished,

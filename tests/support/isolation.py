@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from attn_drill.grading.grader import Grader
-from attn_drill.model.limits import Limits
+from attn_drill.model.challenge import Limits
 from attn_drill.model.report import Report
 from attn_drill.packs import pack_reader
 from attn_drill.sandbox.isolation import Isolation, descendants

@@ -6,8 +6,8 @@ from functools import cache
 
 from attn_drill.grading.grader import Grader
 from attn_drill.grading.lesson import MeasuredAnswer, Teacher, measured_cases, notes
-from attn_drill.model.challenge import Challenge
-from attn_drill.model.lesson import Note, OtherAnswer
+from attn_drill.model.challenge import Challenge, OtherAnswer
+from attn_drill.model.report import Note
 from attn_drill.packs import pack_reader
 from attn_drill.packs.pack_reader import other_answers
 

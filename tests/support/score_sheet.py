@@ -10,7 +10,7 @@ from attn_drill.exercises.interview import (
     Stage,
     StageState,
 )
-from attn_drill.packs.follow_up import FollowUp
+from attn_drill.packs.question_bank import FollowUp
 from tests.support.interview import attempted
 
 HOSTILE = (

@@ -21,7 +21,7 @@ from textual.screen import Screen
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Started
 from attn_drill.practice.journal import Journal
-from attn_drill.server.client import AsyncClient
+from attn_drill.server.clients import AsyncClient
 from attn_drill.session._drill_app import DrillApp
 from attn_drill.session._grading_link import GradingLink
 from attn_drill.session._practice_model import PracticeModel

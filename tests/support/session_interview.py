@@ -5,7 +5,7 @@ from pathlib import Path
 
 from attn_drill.exercises.interview import InterviewPlan, Stage
 from attn_drill.packs import pack_reader
-from attn_drill.packs.follow_up import FollowUp
+from attn_drill.packs.question_bank import FollowUp
 from attn_drill.practice.facts import InterviewBegan
 from attn_drill.practice.journal import Journal
 from attn_drill.session.interviews import Interview

@@ -14,9 +14,8 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 from attn_drill.packs import pack_reader
 from tests.support.grading import report_of
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, SOURCE
 
-ROOT = ROOT
 PICTURE = ROOT / "docs" / "report.svg"
 WIDTH, SEED = 92, 2
 # rich's own frame loads fonts from the network, so this frame replaces it.
@@ -84,7 +83,7 @@ def current_picture() -> str:
         capture_output=True,
         text=True,
         check=True,
-        env={**environment, "PYTHONPATH": str(ROOT)},
+        env={**environment, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(ROOT)])},
     ).stdout
 
 

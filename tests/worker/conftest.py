@@ -3,7 +3,7 @@
 import pytest
 
 from attn_drill.grading.grader import Grader
-from attn_drill.model.limits import Limits
+from attn_drill.model.challenge import Limits
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import torch
 from attn_drill.grading.case_set import load_case_set
 from attn_drill.packs import pack_reader
 from attn_drill.worker.case_runner import CaseRunner, Hooks, KeptTensors, _is_same
-from attn_drill.worker.guarded_call import GuardedCall
+from attn_drill.worker.execution import GuardedCall
 from tests.support.paths import TINY_PACK
 
 PREFIX_SUM = pack_reader.find_challenge(TINY_PACK, "prefix-sum")

@@ -6,8 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from attn_drill.worker._channel import HEAD_BYTES, Channel, payload_bytes, write_all
-from attn_drill.worker.protocol import NOTE, REPLY, message
+from attn_drill.worker.protocol import (
+    HEAD_BYTES,
+    NOTE,
+    REPLY,
+    Channel,
+    message,
+    payload_bytes,
+    write_all,
+)
 
 
 @pytest.fixture

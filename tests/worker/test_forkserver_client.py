@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from attn_drill.grading.grader import Grader
+from attn_drill.model.challenge import Limits
 from attn_drill.model.errors import GraderError
-from attn_drill.model.limits import Limits
 from attn_drill.worker import _forkserver, forkserver_client
 from tests.support.isolation import family, grade, grader_by
 from tests.support.running import RIGHT_SUM, grade_prefix_sum

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from attn_drill.worker.guarded_call import GuardedCall, is_out_of_memory
+from attn_drill.worker.execution import GuardedCall, is_out_of_memory
 from attn_drill.worker.returns import UnexpectedReturnError
 
 PATH = "/submission/answer.py"

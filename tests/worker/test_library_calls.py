@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from attn_drill.grading.grader import Grader
-from attn_drill.worker._meter import measured
+from attn_drill.worker._observers import measured
 from attn_drill.worker.library_calls import LibraryCalls, NotAllowedError
 from tests.support.running import RIGHT_SUM, grade_prefix_sum
 

@@ -12,8 +12,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from attn_drill.grading._checks_counted import LOOP_GROWTH
-from attn_drill.worker._meter import Meter, flops_of, measured, tensors_in
+from attn_drill.grading._checks_run import LOOP_GROWTH
+from attn_drill.worker._observers import Meter, flops_of, measured, tensors_in
 from attn_drill.worker.protocol import RunCost
 
 Heads = torch.Tensor  # [batch, heads, positions, head_dim]

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from attn_drill.worker import _recorder as recorder_module
-from attn_drill.worker._recorder import Recorder
+from attn_drill.worker import _observers as recorder_module
+from attn_drill.worker._observers import Recorder
 from attn_drill.worker.protocol import Step
 
 PATH = "answer.py"

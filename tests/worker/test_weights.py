@@ -3,8 +3,13 @@
 import torch
 from torch import nn
 
-from attn_drill.worker.layer_matching import assignments, contract_of
-from attn_drill.worker.weights import by_contract, load, parameter_names
+from attn_drill.worker.layer_matching import (
+    assignments,
+    contract_of,
+    gradients_by_contract,
+    load_weights,
+    parameter_names,
+)
 
 
 class Fused(nn.Module):
@@ -36,7 +41,7 @@ def test_load_stacks_rows_in_the_order_q_k_v() -> None:
     module = Fused()
     contract = contract_of(SHAPES)
     (assignment,) = assignments(contract, parameter_names(module)[0])
-    load(module, contract, assignment, VALUES)
+    load_weights(module, contract, assignment, VALUES)
     assert torch.equal(
         module.qkv.weight,
         torch.cat([VALUES["q_proj.weight"], VALUES["k_proj.weight"], VALUES["v_proj.weight"]]),
@@ -54,7 +59,7 @@ def test_gradient_of_a_fused_layer_is_split() -> None:
     contract = contract_of(SHAPES)
     (assignment,) = assignments(contract, parameter_names(module)[0])
     own = {name: torch.randn_like(parameter) for name, parameter in module.named_parameters()}
-    found = by_contract(contract, assignment, own, VALUES, {})
+    found = gradients_by_contract(contract, assignment, own, VALUES, {})
     assert torch.equal(found["k_proj.weight"], own["qkv.weight"][4:6])
     assert torch.equal(found["v_proj.bias"], own["qkv.bias"][6:8])
     assert found.keys() == SHAPES.keys()
@@ -65,7 +70,7 @@ def test_missing_gradient_is_none() -> None:
     module = Fused()
     contract = contract_of(SHAPES)
     (assignment,) = assignments(contract, parameter_names(module)[0])
-    found = by_contract(
+    found = gradients_by_contract(
         contract,
         assignment,
         {"qkv.weight": torch.ones(8, 4), "qkv.bias": None, "out_proj.weight": None},
@@ -83,6 +88,6 @@ def test_split_gradients_are_joined_for_a_fused_contract() -> None:
     contract = contract_of({"qkv_proj.weight": (6, 3)})
     assignment = {"a": ("q",), "b": ("k",), "c": ("v",)}
     parts = {"a.weight": torch.ones(2, 3), "b.weight": None, "c.weight": torch.full((2, 3), 3.0)}
-    joined = by_contract(contract, assignment, parts, values, {})["qkv_proj.weight"]
+    joined = gradients_by_contract(contract, assignment, parts, values, {})["qkv_proj.weight"]
     assert joined is not None
     assert joined[:, 0].tolist() == [1, 1, 0, 0, 3, 3]

@@ -20,8 +20,7 @@ from attn_drill.app.open_packs import open_packs
 from attn_drill.app.warn import warn_journal
 from attn_drill.model.challenge import Submission
 from attn_drill.model.errors import DrillError, GraderError
-from attn_drill.model.report import Report
-from attn_drill.model.report_codec import to_object
+from attn_drill.model.report import Report, to_object
 from attn_drill.practice.journal import default_journal
 from attn_drill.practice.learner_files import decode_source
 from attn_drill.report.code_text import console, in_ascii, is_utf

@@ -13,8 +13,7 @@ from typing import TypeVar
 from attn_drill.app.open_packs import KnownPacks
 from attn_drill.model.challenge import Challenge, Submission
 from attn_drill.model.errors import DrillError, GraderError
-from attn_drill.model.lesson import Lesson
-from attn_drill.model.report import Report, Trace
+from attn_drill.model.report import Lesson, Report, Trace
 from attn_drill.practice.facts import Attempted, Hunted, Purpose
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.record_attempt import record_diagnosis, write_attempt

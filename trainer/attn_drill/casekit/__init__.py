@@ -7,16 +7,19 @@ be refused. `realistic_call` describes the call that is measured after a pass.
 """
 
 from attn_drill.casekit import caches, positions, suites
-from attn_drill.casekit._helpers import (
+from attn_drill.casekit._maker import (
+    CaseMaker,
+    Scores,
+    SecondCall,
     TokenMaker,
     bad_groups,
     bad_heads,
     own_scores_far_below_zero,
     realistic_call,
+    shape,
     shaped,
     small_hidden,
 )
-from attn_drill.casekit._maker import CaseMaker, Scores, SecondCall, shape
 from attn_drill.casekit._roles import HUGE, Direct, Projected
 from attn_drill.casekit.caches import CachedMaker
 from attn_drill.casekit.draw import Draw

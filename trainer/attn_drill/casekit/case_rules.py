@@ -20,6 +20,8 @@ _ONLY_FOR_MODULES = ("init", "parameters", "dropout", "initial")
 # Whether a value is right, and words for a right value.
 Rule = tuple[Callable[[Any], bool], str]
 
+_DICTS = ("inputs", "dims", "sizes", "plain", "init", "parameters", "layout")
+
 
 def _listed(words: Sequence[object]) -> str:
     return ", ".join(map(repr, words)) or "none"
@@ -33,7 +35,6 @@ def _is_dict(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
-_DICTS = ("inputs", "dims", "sizes", "plain", "init", "parameters", "layout")
 _FIELDS: dict[str, Rule] = {
     "name": (lambda name: isinstance(name, str) and bool(name.strip()), "a few words"),
     **dict.fromkeys(_DICTS, (_is_dict, "a dict with names as its keys")),

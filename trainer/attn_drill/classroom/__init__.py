@@ -1,1 +1,1 @@
-"""Grade many submissions: collect, grade in parallel or on a cluster, resume, summarise."""
+"""Grade many submissions: collect, grade in parallel or on a cluster, resume, count points."""

@@ -56,6 +56,11 @@ _FORMS: Mapping[System, re.Pattern[str]] = {
     ),
 }
 
+ANSWERS = (PYTHON, NOTEBOOK, ZIP)
+_MOST_READ = 30  # files of one student in which the answers are looked for
+# Canvas numbers a later upload of the same file name: `gqa-2.py`.
+_NUMBERED = re.compile(r"(.+)-[0-9]{1,18}(\.[^.]+)", re.DOTALL)
+
 
 @dataclass(frozen=True)
 class LmsName:
@@ -139,13 +144,6 @@ def blackboard_user(head: str, users: Iterable[str]) -> str:
     end = f"_{head}".casefold()
     fitting = [user for user in users if user and end.endswith(f"_{user}".casefold())]
     return max(fitting, key=len, default=head.rpartition("_")[2] or head)
-
-
-ANSWERS = (PYTHON, NOTEBOOK, ZIP)
-_MOST_NAMED = 5  # files in one sentence
-_MOST_READ = 30  # files of one student in which the answers are looked for
-# Canvas numbers a later upload of the same file name: `gqa-2.py`.
-_NUMBERED = re.compile(r"(.+)-[0-9]{1,18}(\.[^.]+)", re.DOTALL)
 
 
 @dataclass
@@ -280,7 +278,7 @@ def submissions_of(
         if file.path not in named
     ]
     if others:
-        ignored.append(first_of(others, _MOST_NAMED))
+        ignored.append(first_of(others))
     return submissions
 
 
@@ -327,7 +325,7 @@ def _with_answer(
     if len({file.content.source for file in rivals}) > 1:
         paths = [file.path for file in rivals]
         trouble = (
-            f"There are {len(paths)} answers to {challenge.id}: {first_of(paths, _MOST_NAMED)}."
+            f"There are {len(paths)} answers to {challenge.id}: {first_of(paths)}."
             " Remove or rename all but one, then grade again with --resume."
         )
         return replace(submission, file=paths[0], trouble=trouble)
@@ -405,9 +403,6 @@ def collect_single(path: Path, challenges: Sequence[Challenge]) -> Collected:
     return Collected([Student(name, upload=upload.name)], submissions, ignored)
 
 
-# Whose file is it?
-
-
 def _uploads(place: Path, challenges: Sequence[Challenge], ignored: list[str]) -> list[Upload]:
     """Return the files and folders at the top of a class, sorted by path.
 
@@ -465,7 +460,7 @@ def _read_names(uploads: Sequence[Upload], roster: Roster | None) -> list[str]:
         return []
     return [
         "Blackboard's file names do not show where the user name begins. Guessed:"
-        f" {first_of([*guesses.values()], 5)}. If a guess is wrong, give a --roster."
+        f" {first_of([*guesses.values()])}. If a guess is wrong, give a --roster."
     ]
 
 

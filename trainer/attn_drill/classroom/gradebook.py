@@ -36,10 +36,25 @@ from attn_drill.classroom.result_store import (
     write_atomically,
 )
 from attn_drill.classroom.roster import StudentIndex
-from attn_drill.model.checks import CHECK_ORDER, Status
+from attn_drill.model.checks import WEIGHTS, Status
 from attn_drill.model.errors import DrillError
 from attn_drill.model.report import Report
 from attn_drill.packs.toml import as_toml, key_error, read_toml, suggestion
+
+# Each of these checks compares values itself. An answer with wrong values that is fast, has the
+# right shape or refuses bad sizes is still wrong, so every other check counts as far as the values
+# are right.
+_ABOUT_VALUES = ("values", "masks", "gradients", "train/eval", "properties")
+
+TOTAL = ""  # in place of a challenge
+
+OVERRIDES_FILE = "overrides.toml"
+_HEAD = """\
+# Points that a person decided. You may edit this file; `class grade --resume` reads it.
+# The points replace the total of a student, or the points of one challenge if `challenge` is
+# given. The last entry for a student and a challenge counts.
+# `file` tells for which file the points were decided.
+"""
 
 
 def lateness_of(submission: StudentSubmission, assignment: Assignment) -> Lateness:
@@ -61,28 +76,6 @@ def lateness_of(submission: StudentSubmission, assignment: Assignment) -> Latene
         return in_time
     days = max(1, math.ceil((submission.submitted - due) / DAY))
     return replace(in_time, is_late=True, days=days, penalty=min(100.0, days * assignment.penalty))
-
-
-# Right values are the point of a challenge. Checks that only show that a file can be graded bring
-# no points, and the absence of forbidden code brings none either. So a student who hands in the
-# stub unchanged gets 0 points.
-WEIGHTS: Mapping[str, float] = dict.fromkeys(CHECK_ORDER, 0.0) | {
-    "shapes": 0.2,
-    "dtype": 0.2,
-    "values": 4.0,
-    "masks": 3.0,
-    "gradients": 2.0,
-    "train/eval": 1.0,
-    "properties": 1.0,
-    "bad sizes": 1.0,
-    "vectorised": 1.0,
-    "memory": 1.0,
-    "work": 1.0,
-}
-# Each of these checks compares values itself. An answer with wrong values that is fast, has the
-# right shape or refuses bad sizes is still wrong, so every other check counts as far as the values
-# are right.
-_ABOUT_VALUES = ("values", "masks", "gradients", "train/eval", "properties")
 
 
 @dataclass(frozen=True)
@@ -159,9 +152,6 @@ def weight_shares(checks: Iterable[str], assigned: AssignedChallenge) -> dict[st
     parts = {check: weight / largest for check, weight in weights.items()}
     whole = math.fsum(parts.values())
     return {check: part / whole for check, part in parts.items()}
-
-
-TOTAL = ""  # in place of a challenge
 
 
 class ChangedMark(NamedTuple):
@@ -275,20 +265,14 @@ def _grade(
 def marks_of(gradebook: Gradebook, record: ClassRecord) -> dict[str, dict[str, Mark]]:
     """Return the marks of a class by student and challenge, with everything that decides them."""
     texts = {(job.submission.student, job.submission.challenge): job.text for job in record.jobs}
-    return {
-        row.student.name: {
-            TOTAL: Mark(row.total, row.override.points if row.override else None),
-            **{
-                challenge: Mark(
-                    grade.points,
-                    grade.override.points if grade.override else None,
-                    texts.get((row.student.name, challenge), ""),
-                )
-                for challenge, grade in row.challenges.items()
-            },
-        }
-        for row in gradebook.rows
-    }
+    marks: dict[str, dict[str, Mark]] = {}
+    for row in gradebook.rows:
+        name = row.student.name
+        marks[name] = {TOTAL: Mark(row.total, row.override.points if row.override else None)}
+        for challenge, grade in row.challenges.items():
+            decided = grade.override.points if grade.override else None
+            marks[name][challenge] = Mark(grade.points, decided, texts.get((name, challenge), ""))
+    return marks
 
 
 def changed_marks(before: ClassRecord, now: ClassRecord) -> list[ChangedMark]:
@@ -326,15 +310,6 @@ def _reason(old: Mark, new: Mark, before: ClassRecord, now: ClassRecord) -> str:
     if before.version != now.version:
         changed.append(f"attn-drill {now.version} in place of {before.version}")
     return f"changed: {', '.join(changed) or 'the times or the challenge'}"
-
-
-OVERRIDES_FILE = "overrides.toml"
-_HEAD = """\
-# Points that a person decided. You may edit this file; `class grade --resume` reads it.
-# The points replace the total of a student, or the points of one challenge if `challenge` is
-# given. The last entry for a student and a challenge counts.
-# `file` tells for which file the points were decided.
-"""
 
 
 class Entry(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from attn_drill.model.challenge import Mistake
+from attn_drill.model.challenge import DEFAULT_LIMITS, Mistake
 from attn_drill.model.checks import Status, Verdict
-from attn_drill.model.limits import DEFAULT
 from attn_drill.model.report import Outcome, Report
 
 # The part of a report that a student sees: everything, the verdict and the checks, or only the
@@ -90,7 +89,7 @@ class AssignedChallenge:
     """One challenge of an assignment."""
 
     challenge: str
-    # By check. All other checks have the weights of `points.WEIGHTS`.
+    # By check. All other checks have the weights of `checks.WEIGHTS`.
     weights: Mapping[str, float] = field(default_factory=dict)
     worth: float = 1.0  # relative to the other challenges
 
@@ -115,8 +114,8 @@ class Assignment:
 
     title: str
     challenges: tuple[AssignedChallenge, ...]
-    seconds: float = DEFAULT.seconds
-    memory_mib: int = DEFAULT.memory_mib
+    seconds: float = DEFAULT_LIMITS.seconds
+    memory_mib: int = DEFAULT_LIMITS.memory_mib
     due: float | None = None
     shown: Shown = "report"
     why: bool = True

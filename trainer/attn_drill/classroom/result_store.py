@@ -25,35 +25,11 @@ from attn_drill.classroom.records import (
     StudentSubmission,
 )
 from attn_drill.model.errors import DrillError, GraderError
-from attn_drill.model.report import Report
-from attn_drill.model.report_codec import from_object, to_object
+from attn_drill.model.report import Report, from_object, to_object
 
 CLASS_FILE = "class.json"
 _MOST_NAME_BYTES = 120
 _FORBIDDEN = frozenset('/\\:*?"<>|')
-
-
-def safe_name(student: str) -> str:
-    """Return a file name for a student that is valid on every usual file system.
-
-    Another name than the student's own has a digest, so two students never have the same file.
-
-    >>> safe_name("Ana Lee"), safe_name("Ana/Lee")
-    ('Ana Lee', 'Ana_Lee-f1161376')
-    """
-    safe = "".join(
-        "_"
-        if char in _FORBIDDEN or (unicodedata.category(char).startswith(("C", "Z")) and char != " ")
-        else char
-        for char in student
-    )
-    safe = safe.strip(" .") or "_"
-    while len(safe.encode()) > _MOST_NAME_BYTES:
-        safe = safe[:-1]
-    if safe == student:
-        return safe
-    return f"{safe}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
-
 
 # The keys of a result's file that `check --json` does not have, and their fields of the result.
 _MORE_KEYS = {
@@ -64,6 +40,26 @@ _MORE_KEYS = {
     "task": "task",
     "ungraded": "is_ungraded",
 }
+
+
+def safe_name(student: str) -> str:
+    """Return a file name for a student that is valid on every usual file system.
+
+    Another name than the student's own has a digest, so two students never have the same file.
+
+    >>> safe_name("Ana Lee"), safe_name("Ana/Lee")
+    ('Ana Lee', 'Ana_Lee-f1161376')
+    """
+    safe = ""
+    for char in student:
+        is_blank_or_control = unicodedata.category(char).startswith(("C", "Z")) and char != " "
+        safe += "_" if char in _FORBIDDEN or is_blank_or_control else char
+    safe = safe.strip(" .") or "_"
+    while len(safe.encode()) > _MOST_NAME_BYTES:
+        safe = safe[:-1]
+    if safe == student:
+        return safe
+    return f"{safe}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def encode_result(result: StudentResult) -> bytes:

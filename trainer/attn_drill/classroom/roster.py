@@ -37,6 +37,46 @@ from attn_drill.model.words import first_of
 _SAVE_AS = "In the spreadsheet, save the table as “CSV UTF-8” and name that file."
 _MOST_COLUMNS = 12  # in one sentence
 
+# The columns of a roster with an id, in the form of `plain_heading`. Earlier headings come first.
+ID = (
+    *("sisuserid", "studentid", "idnumber", "studentnumber", "studentno", "sid", "userid"),
+    *("matriculationnumber", "id"),
+)
+Value = TypeVar("Value")
+
+_LEAST_PART = 4  # a short number in a file name, for example `gqa_2`, is hardly an id
+_PARTS = re.compile(r"[\s,;()\[\]_]+")
+# The addition that makes a name unique: "Ana Lee (101)".
+_ADDITION = re.compile(r" \([^()]*\)\Z")
+# Letters with a stroke or a ligature, which Unicode does not take apart.
+_PLAIN = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+)
+_SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))  # "Sammy Davis, Jr." is not turned around
+
+# The headings of a column in the form of `plain_heading`. Earlier headings come first.
+NAME = ("student", "fullname", "name", "studentname", "displayname")
+FIRST_NAME = ("firstname", "givenname", "forename", "first")
+LAST_NAME = ("lastname", "surname", "familyname", "last")
+LOGIN = ("sisloginid", "login", "loginid", "username", "user", "netid")
+EMAIL = ("emailaddress", "email", "mail")
+
+NEXT_STEP = "Name a CSV file with the columns id, name and email, or the export of your system."
+_PARTICIPANT = re.compile(r"\D*([0-9]+)\s*")
+_BLACKBOARD_COLUMN = re.compile(
+    r"(?P<title>.+?)(?: *\[[^\[\]]*?: *(?P<points>[0-9.]+)[^\[\]]*\])? *\| *[0-9]+ *", re.DOTALL
+)
+_COLUMNS: Mapping[System, re.Pattern[str]] = {
+    "canvas": re.compile(r"(?P<title>.+?) *\([0-9]+\) *", re.DOTALL),
+    "blackboard": _BLACKBOARD_COLUMN,
+}
+# The column with the id that the system writes into the file names of a student.
+_SYSTEM_ID: Mapping[System, str] = {
+    "canvas": "id",
+    "moodle": "identifier",
+    "blackboard": "username",
+}
+
 
 @dataclass(frozen=True)
 class CsvLine:
@@ -122,25 +162,6 @@ def read_csv(path: Path, next_step: str) -> CsvTable:
             f"{path}, line {reader.line_num + 1} cannot be read: {error}. {_SAVE_AS}"
         ) from None
     return CsvTable(headings, tuple(lines))
-
-
-# The columns of a roster with an id, in the form of `plain_heading`. Earlier headings come first.
-ID = (
-    *("sisuserid", "studentid", "idnumber", "studentnumber", "studentno", "sid", "userid"),
-    *("matriculationnumber", "id"),
-)
-Value = TypeVar("Value")
-
-_MOST_NAMED = 5  # students in one sentence
-_LEAST_PART = 4  # a short number in a file name, for example `gqa_2`, is hardly an id
-_PARTS = re.compile(r"[\s,;()\[\]_]+")
-# The addition that makes a name unique: "Ana Lee (101)".
-_ADDITION = re.compile(r" \([^()]*\)\Z")
-# Letters with a stroke or a ligature, which Unicode does not take apart.
-_PLAIN = str.maketrans(
-    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
-)
-_SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))  # "Sammy Davis, Jr." is not turned around
 
 
 def key_form(text: str) -> str:
@@ -261,10 +282,7 @@ def _several(words: str, students: Sequence[Student]) -> str:
         f"{student.name.removesuffix(f' ({student.id})')} ({student.id or student.email})"
         for student in students
     ]
-    return (
-        f"{words!r} fits {len(names)} students: {first_of(names, _MOST_NAMED)}. Name the student"
-        " by id."
-    )
+    return f"{words!r} fits {len(names)} students: {first_of(names)}. Name the student by id."
 
 
 def with_unique_names(students: Sequence[Student]) -> list[Student]:
@@ -287,30 +305,6 @@ def _name_forms(name: str) -> set[str]:
     """
     words = [word for word in map(folded, in_order(name).split()) if word]
     return {"".join(words[start:] + words[:start]) for start in range(len(words))}
-
-
-# The headings of a column in the form of `plain_heading`. Earlier headings come first.
-NAME = ("student", "fullname", "name", "studentname", "displayname")
-FIRST_NAME = ("firstname", "givenname", "forename", "first")
-LAST_NAME = ("lastname", "surname", "familyname", "last")
-LOGIN = ("sisloginid", "login", "loginid", "username", "user", "netid")
-EMAIL = ("emailaddress", "email", "mail")
-
-NEXT_STEP = "Name a CSV file with the columns id, name and email, or the export of your system."
-_PARTICIPANT = re.compile(r"\D*([0-9]+)\s*")
-_BLACKBOARD_COLUMN = re.compile(
-    r"(?P<title>.+?)(?: *\[[^\[\]]*?: *(?P<points>[0-9.]+)[^\[\]]*\])? *\| *[0-9]+ *", re.DOTALL
-)
-_COLUMNS: Mapping[System, re.Pattern[str]] = {
-    "canvas": re.compile(r"(?P<title>.+?) *\([0-9]+\) *", re.DOTALL),
-    "blackboard": _BLACKBOARD_COLUMN,
-}
-# The column with the id that the system writes into the file names of a student.
-_SYSTEM_ID: Mapping[System, str] = {
-    "canvas": "id",
-    "moodle": "identifier",
-    "blackboard": "username",
-}
 
 
 @dataclass(frozen=True)

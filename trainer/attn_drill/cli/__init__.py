@@ -1,1 +1,1 @@
-"""The command line: one file for each command."""
+"""The command line: the commands by theme, and what they share."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from attn_drill.exercises.altered_reference import GapExercise
     from attn_drill.exercises.questions import DrawnQuestion, Judged
     from attn_drill.model.report import Report
-    from attn_drill.packs.follow_up import FollowUp
+    from attn_drill.packs.question_bank import FollowUp
 
 T = TypeVar("T")
 Grade = Callable[[Submission], "Report"]

@@ -23,30 +23,21 @@ from attn_drill.cli._command_line import (
     Html,
     LearnerFile,
     PackCommand,
+    check_page_name,
     complete_id,
+    write_page,
 )
-from attn_drill.cli._output import check_page_name, write_page
+from attn_drill.model.challenge import DEFAULT_LIMITS
 from attn_drill.model.errors import DrillError, GraderError
-from attn_drill.model.limits import DEFAULT
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Purpose
 from attn_drill.practice.learner_files import read_source
 
 if TYPE_CHECKING:
-    from attn_drill.model.lesson import Lesson
-    from attn_drill.model.report import Report
+    from attn_drill.model.report import Lesson, Report
     from attn_drill.report.words import Stage
 
-
-class CheckCommand(PackCommand):
-    """The command `check`. Its errors have the form of a report."""
-
-    def error_as_json(self, sentence: str) -> str:
-        from attn_drill.model.report_codec import error_to_json
-
-        return error_to_json(sentence)
-
-
+# Options of `check`.
 _ID = typer.Argument(
     metavar="[ID]",
     help="The challenge, e.g. gqa; by default the one that you started last.",
@@ -76,6 +67,21 @@ _MEMORY = typer.Option(
     "--memory-limit", min=16, max=1 << 20, metavar="MIB", help="Memory beyond torch's own."
 )
 
+# A script without this first line is not overwritten.
+_MARK = "# Written by `attn-drill repro`."
+# Options of `trace` and `repro`.
+_TRACED_SEED = typer.Option(min=0, help="The seed; by default that of your last attempt.")
+_TRACED_CASE = typer.Option(help="The number of the case; by default the first that fails.")
+
+
+class CheckCommand(PackCommand):
+    """The command `check`. Its errors have the form of a report."""
+
+    def error_as_json(self, sentence: str) -> str:
+        from attn_drill.model.report import error_to_json
+
+        return error_to_json(sentence)
+
 
 @dataclass(frozen=True)
 class _Output:
@@ -97,8 +103,8 @@ def check(
     hints_first: Annotated[bool | None, _HINTS_FIRST] = None,
     html: Html = None,
     as_json: AsJson = False,
-    time_limit: Annotated[float, _TIME] = DEFAULT.seconds,
-    memory_limit: Annotated[int, _MEMORY] = DEFAULT.memory_mib,
+    time_limit: Annotated[float, _TIME] = DEFAULT_LIMITS.seconds,
+    memory_limit: Annotated[int, _MEMORY] = DEFAULT_LIMITS.memory_mib,
 ) -> None:
     """Grade your file on hidden cases, and show what differs and where."""
     # 1. Start: cli/entry.py has started a grading server, which imports torch meanwhile.
@@ -160,7 +166,7 @@ def _show(answer: LearnerAnswer, report: Report, output: _Output, option: str) -
 
         write_page(output.html, report_page(report, output.stage, file, option))
     if output.as_json:
-        from attn_drill.model.report_codec import to_json
+        from attn_drill.model.report import to_json
 
         typer.echo(to_json(report))
         return
@@ -197,7 +203,7 @@ def _end_hunt(answer: LearnerAnswer, report: Report, hunted: tuple[str, ...], de
 def _teach(answer: LearnerAnswer, lesson: Callable[[], Lesson], grade: str, desk: Desk) -> None:
     """Show what the pass brings. On a terminal, also measure the answer."""
     from attn_drill.app.start_challenge import next_steps
-    from attn_drill.packs.follow_up import read_follow_ups
+    from attn_drill.packs.question_bank import read_follow_ups
 
     challenge, packs = answer.challenge, desk.packs
     challenges = packs.catalogue().challenges
@@ -234,12 +240,6 @@ def wait_for_key(following: str) -> bool:
     key = typer.getchar()
     typer.echo()
     return key.lower() not in ("q", "\x1b")
-
-
-# A script without this first line is not overwritten.
-_MARK = "# Written by `attn-drill repro`."
-_TRACED_SEED = typer.Option(min=0, help="The seed; by default that of your last attempt.")
-_TRACED_CASE = typer.Option(help="The number of the case; by default the first that fails.")
 
 
 def trace(

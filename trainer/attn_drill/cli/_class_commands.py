@@ -12,8 +12,9 @@ import typer
 
 from attn_drill.app.open_packs import KnownPacks
 from attn_drill.cli._command_line import AssignedId, AssignmentPath, Jobs
-from attn_drill.model.errors import DrillError
+from attn_drill.model.errors import DrillError, GraderError
 
+# Options of `grade`.
 _DIR = typer.Argument(
     metavar="DIR",
     help="The submissions: a folder, or a learning management system's zip. With --resume,"
@@ -25,6 +26,19 @@ _RESUME = typer.Option("--resume", help="Grade only what is new or changed.")
 _WRITE = typer.Option(help="Tables and pages, for example csv,html,canvas.")
 _EXECUTOR = typer.Option(help="local, or dask://HOST:PORT.")
 _ALLOW_WEAKER = typer.Option("--allow-weaker-isolation", help="Grade although isolation is weaker.")
+
+# Options of `override`.
+_RESULTS = typer.Argument(metavar="OUT", help="The folder with the results of `class grade`.")
+_STUDENT = typer.Argument(
+    metavar="STUDENT", help="The name, id, user name, e-mail address or anonymous id."
+)
+_POINTS = typer.Option(metavar="P", help="The points, 0 to 100.")
+_COMMENT = typer.Option(metavar="TEXT", help="The reason, which the student reads.")
+_CHALLENGE = typer.Option(metavar="ID", help="Decide only this challenge.")
+
+# Options of `handout`.
+_FILE = typer.Argument(metavar="FILE", help="The assignment.toml.")
+_FOLDER = typer.Option(help="The folder for the page and the stubs.")
 
 
 def grade(
@@ -44,8 +58,6 @@ def grade(
     from attn_drill.classroom.assignment import parse_formats
     from attn_drill.classroom.grading_jobs import check_executor
     from attn_drill.classroom.result_store import SavedOptions
-    from attn_drill.cli._class_run import begin, grade_pending
-    from attn_drill.model.errors import GraderError
     from attn_drill.server.clients import pool
 
     check_executor(executor)
@@ -60,7 +72,7 @@ def grade(
     )
     if executor == "local" and not resume:
         pool.warm(tuple(map(str, packs.roots())))  # a server gets ready meanwhile
-    from attn_drill.cli._class_outputs import write_outputs
+    from attn_drill.cli._class_run import begin, grade_pending, write_outputs
 
     run = begin(options, out, packs, resume=resume, allow_weaker=allow_weaker)
     grade_pending(run, executor, jobs)
@@ -69,15 +81,6 @@ def grade(
             f"{failed} could not be graded because the grader failed: `error` in"
             f" {run.store.out / 'results'} gives the reason. --resume tries them again."
         )
-
-
-_RESULTS = typer.Argument(metavar="OUT", help="The folder with the results of `class grade`.")
-_STUDENT = typer.Argument(
-    metavar="STUDENT", help="The name, id, user name, e-mail address or anonymous id."
-)
-_POINTS = typer.Option(metavar="P", help="The points, 0 to 100.")
-_COMMENT = typer.Option(metavar="TEXT", help="The reason, which the student reads.")
-_CHALLENGE = typer.Option(metavar="ID", help="Decide only this challenge.")
 
 
 def override(
@@ -91,7 +94,7 @@ def override(
     from attn_drill.classroom.gradebook import OVERRIDES_FILE, Entry, append_entry, decided_file
     from attn_drill.classroom.result_store import ResultStore, read_record
     from attn_drill.classroom.roster import StudentIndex
-    from attn_drill.cli._class_outputs import write_outputs
+    from attn_drill.cli._class_run import write_outputs
 
     if not 0 <= points <= 100:
         raise DrillError(f"--points is {points:g}; it must be 0 to 100.")
@@ -110,10 +113,6 @@ def override(
     file = decided_file(record, name, challenge)
     append_entry(out / OVERRIDES_FILE, Entry(name, points, challenge, comment, file))
     write_outputs(ResultStore(out, record.challenges), record, record)
-
-
-_FILE = typer.Argument(metavar="FILE", help="The assignment.toml.")
-_FOLDER = typer.Option(help="The folder for the page and the stubs.")
 
 
 def handout(
@@ -166,7 +165,7 @@ def autograder(
     from attn_drill.app.warn import say
     from attn_drill.classroom.assignment import read_assignment
     from attn_drill.cli._class_run import check_one_of
-    from attn_drill.export.autograder import write_autograder
+    from attn_drill.export.handout import write_autograder
     from attn_drill.packs import pack_reader
 
     packs: KnownPacks = context.obj.packs

@@ -1,4 +1,8 @@
-"""Begin or resume the grading of a class: read what it needs, run the jobs, keep the results."""
+"""Grade a class, from its files to its tables.
+
+`begin` reads what the grading needs, `grade_pending` runs the jobs and keeps the results, and
+`write_outputs` writes the tables and pages and says which marks have changed.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +21,27 @@ import typer
 
 from attn_drill import __version__
 from attn_drill.app.grade_file import cores, fresh_seed
-from attn_drill.app.open_packs import KnownPacks
+from attn_drill.app.open_packs import KnownPacks, open_packs
+from attn_drill.app.warn import say
 from attn_drill.classroom.anonymity import new_salt
 from attn_drill.classroom.assignment import (
     USUAL_FORMATS,
     check_weights,
     plain_assignment,
     read_assignment,
+    with_gradescope,
+    with_times,
 )
 from attn_drill.classroom.collect import Collected, collect, collect_single
-from attn_drill.classroom.gradebook import current_result, read_overrides
+from attn_drill.classroom.gradebook import (
+    ChangedMark,
+    changed_marks,
+    class_gradebook,
+    current_result,
+    current_results,
+    marks_of,
+    read_overrides,
+)
 from attn_drill.classroom.grading_jobs import (
     GradingPlan,
     executor_for,
@@ -43,23 +58,29 @@ from attn_drill.classroom.result_store import (
     ResultStore,
     SavedOptions,
     read_record,
+    remove_others,
+    write_atomically,
     write_record,
 )
 from attn_drill.classroom.roster import Roster, by_student, read_roster
 from attn_drill.classroom.similarity import check_similarity
-from attn_drill.classroom.times import with_gradescope, with_times
-from attn_drill.export.student_results import with_failure, with_report, with_trouble
+from attn_drill.export.feedback import with_failure, with_report, with_trouble
+from attn_drill.export.tables import ENCODING, cell_of, csv_text
+from attn_drill.export.writers import WRITERS, GradedClass
 from attn_drill.model.challenge import Challenge, Submission
 from attn_drill.model.errors import DrillError, GraderError
-from attn_drill.model.words import first_of
+from attn_drill.model.words import first_of, plural
+from attn_drill.packs import pack_reader
 from attn_drill.packs.pack_reader import solution
-from attn_drill.report.class_text import CountedProgress, in_counts
+from attn_drill.packs.stub_levels import LEVELS
+from attn_drill.report.class_text import CountedProgress, in_counts, points, summary
 from attn_drill.report.words import for_stream, visible
 from attn_drill.server.clients import pool
 from attn_drill.server.messages import Grade, Refused, Reply, Verdict, refusal
 
-_MOST_NAMED = 5  # names in one sentence
 _GRADESCOPE_FILE = "submission_metadata.json"
+
+_MOST_CHANGES = 10  # lines
 
 
 @dataclass(frozen=True)
@@ -109,7 +130,7 @@ def read_class(
         ("[extensions] names nobody of this class", unknown),
     ):
         if names:
-            notes.append(f"{words}: {first_of(names, _MOST_NAMED)}.")
+            notes.append(f"{words}: {first_of(names)}.")
     for note in notes:
         print(for_stream(visible(note), sys.stderr, hanging="    "), file=sys.stderr)
     return ClassInputs(replace(assignment, extensions=extensions), collected, roster)
@@ -328,3 +349,61 @@ def _result(job: Job, reply: Reply | None) -> StudentResult:
     if not isinstance(reply, Verdict):
         return with_failure(result, refusal(reply))
     return with_report(result, reply.report, submission.source or "")
+
+
+def write_outputs(store: ResultStore, record: ClassRecord, before: ClassRecord | None) -> int:
+    """Write the tables and pages of a class, print a summary, and keep the marks.
+
+    The tables go into the folder of the store. `before` is the record of the earlier run with its
+    marks. Return the number of submissions on which the grader failed.
+    """
+    results, overrides = current_results(store, record), read_overrides(store.out, record)
+    gradebook = class_gradebook(record, results, overrides)
+    graded_class = GradedClass(gradebook, _public_texts(record), record.salt)
+    kept = [store.path(result.student, result.challenge) for result in results]
+    remove_others(store.out / "results", "**/*.json", kept)
+    paths = [store.out / "results"]
+    for name in record.options.write:
+        paths += WRITERS[name](graded_class, store.out)
+    text, failed = summary(results)
+    typer.echo(for_stream(text, sys.stdout, hanging="    "))
+    if outdated := [visible(override.student) for override in overrides if override.is_outdated]:
+        typer.echo(
+            f"overrides that were decided for another file: {first_of(outdated)}"
+            " (their reasons to look have the points of the checks)"
+        )
+    record = msgspec.structs.replace(record, marks=marks_of(gradebook, record))
+    if before is not None and (changes := changed_marks(before, record)):
+        paths.append(_write_changes(store.out, changes))
+    write_record(store.out, record)
+    say(f"written: {', '.join(map(str, paths))}")
+    return failed
+
+
+def _public_texts(record: ClassRecord) -> dict[str, dict[str, str]]:
+    """Return the right answers and the stubs of each challenge whose pack is here, by name."""
+    packs = open_packs(record.options.packs)
+    texts: dict[str, dict[str, str]] = {}
+    for name in record.challenges:
+        try:
+            challenge = packs.find(name)
+        except DrillError:
+            continue
+        paths = [challenge.solutions / "solution.py", *pack_reader.also_right(challenge)]
+        stubs = {f"the stub ({level})": pack_reader.stub(challenge, level) for level in LEVELS}
+        texts[name] = {path.name: pack_reader.read_text(path) for path in paths} | stubs
+    return texts
+
+
+def _write_changes(out: Path, changes: list[ChangedMark]) -> Path:
+    """Print the first marks that changed, and write all of them as a table."""
+    lines = [("student", "challenge", "before", "after", "reason")]
+    for student, challenge, *marks, reason in changes:
+        before, after = ("" if mark is None else points(mark) for mark in marks)
+        lines.append((cell_of(student), challenge or "total", before, after, reason))
+    typer.echo(f"{plural(len(changes), 'mark')} changed:")
+    for student, challenge, before, after, reason in lines[1 : _MOST_CHANGES + 1]:
+        typer.echo(f"  {visible(student)}, {challenge}: {before or '–'} → {after or '–'}, {reason}")
+    path = out / "changed_marks.csv"
+    write_atomically(path, csv_text(lines).encode(ENCODING))
+    return path

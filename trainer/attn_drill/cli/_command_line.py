@@ -1,10 +1,11 @@
-"""What all commands share: parameters, packs and journal, help, errors and exit codes."""
+"""Share between commands: parameters, packs, journal, help, errors, exit codes, pages, columns."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,28 @@ from attn_drill.practice.journal import Journal, default_journal
 
 # Makes a JSON object of an error. A command sets it if its arguments have `--json`.
 json_form: ContextVar[Callable[[str], str] | None] = ContextVar("json_form", default=None)
+
+PACK_HELP = "Use the pack in this folder first, before all others; may be given several times."
+SECTIONS = (
+    "Practise",
+    "Look closer",
+    "Rehearse",
+    "Keep track",
+    "Teach and extend",
+    "Machine and tools",
+)
+# The names of version 0.2, with the group in which the command is now.
+_OLD_NAMES = {
+    "grade": "class",
+    "autograder": "class",
+    "compare": "tools",
+    "heads": "tools",
+    "export": "journal",
+    "import": "journal",
+}
+
+_LEAST_PROSE = 30  # columns, so that a title takes at most two lines
+NO_COLOURS: Mapping[str, str] = {}
 
 
 def exit_code(program: Callable[[], object]) -> int:
@@ -56,26 +79,6 @@ def _shown(sentence: str, code: int) -> int:
     else:
         warn([sentence])
     return code
-
-
-PACK_HELP = "Use the pack in this folder first, before all others; may be given several times."
-SECTIONS = (
-    "Practise",
-    "Look closer",
-    "Rehearse",
-    "Keep track",
-    "Teach and extend",
-    "Machine and tools",
-)
-# The names of version 0.2, with the group in which the command is now.
-_OLD_NAMES = {
-    "grade": "class",
-    "autograder": "class",
-    "compare": "tools",
-    "heads": "tools",
-    "export": "journal",
-    "import": "journal",
-}
 
 
 class Desk:
@@ -201,6 +204,7 @@ def complete_id(context: typer.Context, incomplete: str) -> list[str]:
     return [challenge.id for challenge in challenges if challenge.id.startswith(incomplete)]
 
 
+# Parameters of several commands.
 ChallengeId = Annotated[
     str, typer.Argument(metavar="ID", help="The challenge, e.g. gqa.", autocompletion=complete_id)
 ]
@@ -231,3 +235,59 @@ AssignedId = Annotated[
 AssignmentPath = Annotated[
     Path | None, typer.Option("--assignment", help="An assignment.toml, instead of --challenge.")
 ]
+
+
+def check_page_name(path: Path) -> None:
+    """Refuse a page without the name of a page, so that no other file is overwritten."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise DrillError(
+            f"--html is {path}; its name must end in .html, so that no other file is overwritten. "
+            f"Name it {path.with_suffix('.html')}."
+        )
+
+
+def write_page(path: Path, page: str) -> None:
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise DrillError(
+            f"{path} cannot be written: {error.strerror or error}. Name another file with --html."
+        ) from None
+
+
+def in_columns(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int,
+    colours: Mapping[str, str] = NO_COLOURS,
+) -> Iterator[str]:
+    """Yield the lines of a table, with the numbers at the right of their column.
+
+    The last column has prose. If the terminal is too narrow for it, it has its own lines.
+
+    Args:
+        colours: the colour of each cell that has one.
+    """
+    sizes = [max(map(len, column)) for column in zip(heads, *rows, strict=True)][:-1]
+    # The first row shows which columns have numbers.
+    numbers = [cell.isdecimal() for cell in (*rows, heads)[0]]
+    indent = sum(sizes) + 2 * len(sizes)
+    is_beside = width - indent >= _LEAST_PROSE
+
+    def cells(row: Sequence[str]) -> str:
+        line = ""
+        for cell, size, is_number in zip(row, sizes, numbers, strict=False):
+            text = cell.rjust(size) if is_number else cell.ljust(size)
+            if cell in colours:
+                text = text.replace(cell, typer.style(cell, fg=colours[cell]))
+            line += f"{text}  "
+        return line
+
+    yield f"{cells(heads)}{heads[-1]}" if is_beside else cells(heads).rstrip()
+    room = width - indent if is_beside else max(20, width - 2)
+    for row in rows:
+        parts = textwrap.wrap(row[-1], room, break_on_hyphens=False)
+        beside = parts.pop(0) if parts and is_beside else ""
+        yield f"{cells(row)}{beside}".rstrip()
+        for part in parts:
+            yield " " * (indent if is_beside else 2) + part

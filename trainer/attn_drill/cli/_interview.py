@@ -10,8 +10,7 @@ import typer
 
 from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.start_challenge import language
-from attn_drill.cli._command_line import Desk
-from attn_drill.cli._output import write_page
+from attn_drill.cli._command_line import Desk, write_page
 from attn_drill.model.challenge import Challenge, Submission
 from attn_drill.model.errors import DrillError
 

@@ -13,13 +13,16 @@ import typer
 from attn_drill.app.start_challenge import language
 from attn_drill.app.warn import say, say_json, warn
 from attn_drill.cli._ask import is_coloured, width
-from attn_drill.cli._command_line import AsJson, Desk, complete_id
-from attn_drill.cli._output import in_columns
+from attn_drill.cli._command_line import AsJson, Desk, complete_id, in_columns
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Attempted, Diagnosed, Reviewed
 from attn_drill.practice.progress import ChallengeProgress, progress_of
 from attn_drill.report.words import visible
+
+SCHEMA = "attn-drill.conventions/1"
+# The page ends with the addresses of its links, which only a web page needs.
+_LINK_TARGET = re.compile(r"(?m)^\[[a-z-]+\]: .*\n?")
 
 
 def list_challenges(context: typer.Context, as_json: AsJson = False) -> None:
@@ -125,11 +128,6 @@ def import_journal(
         f"{new} {'entry was' if new == 1 else 'entries were'} new, "
         f"{old} {'was' if old == 1 else 'were'} already in the journal."
     )
-
-
-SCHEMA = "attn-drill.conventions/1"
-# The page ends with the addresses of its links, which only a web page needs.
-_LINK_TARGET = re.compile(r"(?m)^\[[a-z-]+\]: .*\n?")
 
 
 def conventions(

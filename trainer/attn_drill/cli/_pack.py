@@ -20,10 +20,24 @@ from attn_drill.packs import pack_reader
 from attn_drill.packs.content_check import Row, items, pairs, sample_items
 
 SCHEMA = "attn-drill.pack-check/1"
-
-
+# Options of `new`.
 _NAME = typer.Argument(metavar="NAME", help="The name of the pack, e.g. my-pack.")
 _DIR = typer.Option("--dir", help="The folder to write the pack into.")
+
+# Options of `check`.
+_FOLDER = typer.Argument(
+    metavar="[DIR]",
+    help="The pack; by default the first of --pack and the settings, else the built-in pack.",
+)
+_ONLY = typer.Option("--challenge", help="Only this challenge; may be given several times.")
+_EVERY = typer.Option(
+    min=1,
+    help="Check a sample: one in N of the mistakes, pairs and other right answers; a new sample "
+    "each time.",
+)
+_PAIRS = typer.Option(
+    "--pairs", help="Check only that every pair of mistakes in different statements is refused."
+)
 
 
 def new_pack(
@@ -43,21 +57,6 @@ def new_pack(
     typer.echo(f"  attn-drill pack check {place}    verifies the pack")
     typer.echo(f"  attn-drill start {CHALLENGE} --pack {place}    starts its challenge")
     typer.echo(f"  python -m pip install {to_install}    makes the pack known to every command")
-
-
-_FOLDER = typer.Argument(
-    metavar="[DIR]",
-    help="The pack; by default the first of --pack and the settings, else the built-in pack.",
-)
-_ONLY = typer.Option("--challenge", help="Only this challenge; may be given several times.")
-_EVERY = typer.Option(
-    min=1,
-    help="Check a sample: one in N of the mistakes, pairs and other right answers; a new sample "
-    "each time.",
-)
-_PAIRS = typer.Option(
-    "--pairs", help="Check only that every pair of mistakes in different statements is refused."
-)
 
 
 def check_pack(

@@ -14,14 +14,24 @@ import typer
 from attn_drill.app.open_packs import KnownPacks
 from attn_drill.app.warn import say_json, warn
 from attn_drill.cli import _ask
-from attn_drill.cli._command_line import AsJson, Desk, complete_id
-from attn_drill.cli._output import in_columns
+from attn_drill.cli._command_line import AsJson, Desk, complete_id, in_columns
 from attn_drill.model.errors import DrillError, PackError
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import ChallengeProgress, progress_of, rated_reviews, since_start
 
 if TYPE_CHECKING:
     from attn_drill.exercises.questions import DrawnQuestion, QuestionPool
+
+_TOPIC = typer.Option(help="Only this topic, or questions about this challenge.")
+_COUNT = typer.Option(min=1, max=1000, help="How many questions.")
+_SEED = typer.Option(help="Draw the same questions again.")
+_LIST = typer.Option("--list", help="Show the topics and their numbers of questions.")
+_FOLLOW_UP = typer.Option(
+    "--follow-up",
+    metavar="ID",
+    help="Ask the follow-up questions of a passed challenge, with model answers.",
+    autocompletion=complete_id,
+)
 
 
 @dataclass(frozen=True)
@@ -45,18 +55,6 @@ def all_questions(packs: KnownPacks) -> Questions:
     pool = pool_of(bank.questions, catalogue.challenges, mistakes)
     challenges = {challenge.id: challenge.title for challenge in catalogue.challenges}
     return Questions(pool, bank.titles, challenges, (*bank.troubles, *unreadable))
-
-
-_TOPIC = typer.Option(help="Only this topic, or questions about this challenge.")
-_COUNT = typer.Option(min=1, max=1000, help="How many questions.")
-_SEED = typer.Option(help="Draw the same questions again.")
-_LIST = typer.Option("--list", help="Show the topics and their numbers of questions.")
-_FOLLOW_UP = typer.Option(
-    "--follow-up",
-    metavar="ID",
-    help="Ask the follow-up questions of a passed challenge, with model answers.",
-    autocompletion=complete_id,
-)
 
 
 def quiz(
@@ -97,7 +95,7 @@ def quiz(
 def _ask_follow_ups(challenge_id: str, desk: Desk) -> None:
     """Ask all follow-up questions of a challenge whose answers the learner may see."""
     from attn_drill.app.start_challenge import language
-    from attn_drill.packs.follow_up import follow_ups
+    from attn_drill.packs.question_bank import follow_ups
 
     challenge, journal = desk.packs.find(challenge_id), desk.journal
     facts = journal.facts(subject=challenge.id)

@@ -27,7 +27,7 @@ from attn_drill.model.challenge import Challenge, Mistake
 from attn_drill.model.errors import DrillError, PackError
 from attn_drill.model.words import plural
 from attn_drill.packs import pack_reader
-from attn_drill.packs.follow_up import FollowUp, read_follow_ups
+from attn_drill.packs.question_bank import FollowUp, read_follow_ups
 from attn_drill.practice.facts import Overruled, Reviewed
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import progress_of, rated_reviews
@@ -56,6 +56,16 @@ _FORM_NAMES = {
     "line": "find the wrong line",
     "follow-up": "follow-up question",
 }
+
+_LESS_TIME = "In short: `attn-drill review --minutes 15`."
+_ID = typer.Argument(metavar="[ID]", help="This challenge, due or not; by default the longest due.")
+_GRADE = typer.Option("--grade", help="Overrule the grade of the last review, or of ID's last.")
+_LIST = typer.Option("--list", help="Only show what is due and when.")
+_MINUTES = typer.Option(
+    min=LEAST_MINUTES,
+    max=MOST_MINUTES,
+    help="Review what fits into this time, most of it in short.",
+)
 
 
 @dataclass(frozen=True)
@@ -191,17 +201,6 @@ def _finds_line(
         )
     typer.echo()
     return ask_question(pool.ask(chosen[0], rng), journal)
-
-
-_LESS_TIME = "In short: `attn-drill review --minutes 15`."
-_ID = typer.Argument(metavar="[ID]", help="This challenge, due or not; by default the longest due.")
-_GRADE = typer.Option("--grade", help="Overrule the grade of the last review, or of ID's last.")
-_LIST = typer.Option("--list", help="Only show what is due and when.")
-_MINUTES = typer.Option(
-    min=LEAST_MINUTES,
-    max=MOST_MINUTES,
-    help="Review what fits into this time, most of it in short.",
-)
 
 
 def review(

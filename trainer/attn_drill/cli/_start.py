@@ -1,7 +1,8 @@
-"""`attn-drill start`, `reset`, `hint` and `solution`."""
+"""`attn-drill start`, `reset`, `hint`, `solution` and `hunt`."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -10,19 +11,93 @@ from typing import Annotated
 import typer
 
 from attn_drill.app.open_packs import settings
-from attn_drill.app.start_challenge import hand_out_afresh, handed_out_level
+from attn_drill.app.start_challenge import hand_out_afresh, handed_out_level, prompt_text
 from attn_drill.app.warn import say
+from attn_drill.cli._ask import width
 from attn_drill.cli._command_line import ChallengeId, Desk, StubFolder, Watch, complete_id
+from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError
 from attn_drill.packs.pack_reader import other_answers
 from attn_drill.packs.stub_levels import Level
-from attn_drill.practice.facts import Hinted, Revealed, Reviewed, Started
+from attn_drill.practice.facts import Hinted, Hunted, Revealed, Reviewed, Started
+from attn_drill.practice.learner_files import read_source
 from attn_drill.practice.progress import ChallengeProgress, path_of, progress_of, since_start
 from attn_drill.practice.schedule import item_of
 
+# Options of `start` and `reset`.
+_LEVEL = typer.Option(
+    help="How much help: arrange has shuffled lines, guided has steps, blank only signatures; "
+    "by default as in your file, else as in config.toml.",
+)
+_HINTS_FIRST = typer.Option(
+    "--hints-first/--no-hints-first",
+    help="In the session, show line, question and cause of a failure with one key each; "
+    "by default only at the level guided.",
+    show_default=False,
+)
+# Options of `hint` and `solution`.
 _HINT_LEVEL = typer.Option(help="1 is a nudge, 2 the idea, 3 the step.")
 _GIVE_UP = typer.Option("--give-up", help="Show it although the challenge is not passed.")
 _STYLE = typer.Option(metavar="NAME", help="Show this other right answer instead.")
+# Options of `hunt`.
+_SEED = typer.Option(min=0, help="Draw the same mistake again.")
+_BUGS = typer.Option(min=1, max=5, help="The number of bugs; by default one or two.")
+_MINUTES = typer.Option(min=1, max=240, help="The time for the repair.")
+_REVEAL = typer.Option("--reveal", help="Give up: show what is wrong.")
+
+
+def start(
+    context: typer.Context,
+    challenge_id: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ID]",
+            help="The challenge, e.g. gqa; without it, a menu.",
+            autocompletion=complete_id,
+        ),
+    ] = None,
+    folder: StubFolder = Path("."),
+    level: Annotated[Level | None, _LEVEL] = None,
+    hints_first: Annotated[bool | None, _HINTS_FIRST] = None,
+    watch: Watch = True,
+) -> None:
+    """Write the stub of a challenge, show its prompt, and stay to grade every save."""
+    from attn_drill.cli._practise import can_draw_screen, start_challenge
+
+    if challenge_id is None:
+        if not can_draw_screen() or not watch or level is not None or folder != Path("."):
+            raise DrillError(
+                "Name a challenge, e.g. `attn-drill start sdpa`; `attn-drill list` shows all."
+            )
+        from attn_drill.cli._practise import menu
+
+        menu(context)
+        return
+    desk: Desk = context.obj
+    challenge = desk.packs.find(challenge_id)
+    path = folder / challenge.file_name
+    start_challenge(challenge, path, desk, level, watch=watch, hints_first=hints_first)
+
+
+def reset(
+    context: typer.Context,
+    challenge_id: ChallengeId,
+    folder: Annotated[
+        Path | None, typer.Option("--dir", help="By default this folder, or that of `start`.")
+    ] = None,
+    level: Annotated[Level | None, _LEVEL] = None,
+) -> None:
+    """Write a fresh stub, and keep the old file under another name."""
+    desk: Desk = context.obj
+    challenge, journal = desk.packs.find(challenge_id), desk.journal
+    path = (folder or Path()) / challenge.file_name
+    started = path_of(journal.facts(Started, subject=challenge.id))
+    if folder is None and started is not None and started.exists() and not path.exists():
+        path = started
+    level = level or handed_out_level(challenge, journal) or settings().level
+    old_file = hand_out_afresh(challenge, path, journal, level)
+    kept = f" Your old file is kept as {old_file}." if old_file else ""
+    typer.echo(f"{path} is a fresh stub of the level {level}.{kept}")
 
 
 def hint(
@@ -95,67 +170,95 @@ def solution(
             typer.echo(f"  {other.name}\n{wrapped(other.does, out.width, indent='    ')}")
 
 
-_LEVEL = typer.Option(
-    help="How much help: arrange has shuffled lines, guided has steps, blank only signatures; "
-    "by default as in your file, else as in config.toml.",
-)
-_HINTS_FIRST = typer.Option(
-    "--hints-first/--no-hints-first",
-    help="In the session, show line, question and cause of a failure with one key each; "
-    "by default only at the level guided.",
-    show_default=False,
-)
-
-
-def start(
-    context: typer.Context,
-    challenge_id: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[ID]",
-            help="The challenge, e.g. gqa; without it, a menu.",
-            autocompletion=complete_id,
-        ),
-    ] = None,
-    folder: StubFolder = Path("."),
-    level: Annotated[Level | None, _LEVEL] = None,
-    hints_first: Annotated[bool | None, _HINTS_FIRST] = None,
-    watch: Watch = True,
-) -> None:
-    """Write the stub of a challenge, show its prompt, and stay to grade every save."""
-    from attn_drill.cli._practise import can_draw_screen, start_challenge
-
-    if challenge_id is None:
-        if not can_draw_screen() or not watch or level is not None or folder != Path("."):
-            raise DrillError(
-                "Name a challenge, e.g. `attn-drill start sdpa`; `attn-drill list` shows all."
-            )
-        from attn_drill.cli._menu import menu
-
-        menu(context)
-        return
-    desk: Desk = context.obj
-    challenge = desk.packs.find(challenge_id)
-    path = folder / challenge.file_name
-    start_challenge(challenge, path, desk, level, watch=watch, hints_first=hints_first)
-
-
-def reset(
+def hunt(
     context: typer.Context,
     challenge_id: ChallengeId,
-    folder: Annotated[
-        Path | None, typer.Option("--dir", help="By default this folder, or that of `start`.")
-    ] = None,
-    level: Annotated[Level | None, _LEVEL] = None,
+    folder: StubFolder = Path("."),
+    seed: Annotated[int | None, _SEED] = None,
+    bugs: Annotated[int | None, _BUGS] = None,
+    minutes: Annotated[int | None, _MINUTES] = None,
+    reveal: Annotated[bool, _REVEAL] = False,
+    watch: Watch = True,
 ) -> None:
-    """Write a fresh stub, and keep the old file under another name."""
+    """Find and repair mistakes in a reference: one or two, or the number of --bugs."""
+    from attn_drill.cli._practise import can_draw_screen
+    from attn_drill.report.question_text import describe_mistakes
+
     desk: Desk = context.obj
-    challenge, journal = desk.packs.find(challenge_id), desk.journal
-    path = (folder or Path()) / challenge.file_name
-    started = path_of(journal.facts(Started, subject=challenge.id))
-    if folder is None and started is not None and started.exists() and not path.exists():
-        path = started
-    level = level or handed_out_level(challenge, journal) or settings().level
-    old_file = hand_out_afresh(challenge, path, journal, level)
-    kept = f" Your old file is kept as {old_file}." if old_file else ""
-    typer.echo(f"{path} is a fresh stub of the level {level}.{kept}")
+    challenge = desk.packs.find(challenge_id)
+    if reveal:
+        last = desk.journal.last(Hunted, subject=challenge.id)
+        if last is None:
+            option = desk.packs.pack_option(challenge)
+            raise DrillError(
+                f"No hunt in {challenge.id} is under way. "
+                f"`attn-drill hunt {challenge.id}{option}` begins one."
+            )
+        typer.echo(describe_mistakes(challenge, last.mistakes, width()))
+        return
+    path = _hand_out(challenge, folder, seed, bugs, desk)
+    while watch and can_draw_screen() and _repair(challenge, path, minutes, desk):
+        path = _hand_out(challenge, folder, None, bugs, desk)
+
+
+def _hand_out(
+    challenge: Challenge, folder: Path, seed: int | None, bugs: int | None, desk: Desk
+) -> Path:
+    """Write the reference with mistakes into `folder`, and show the next commands."""
+    from attn_drill.app.hunts import choose_bugs
+    from attn_drill.exercises.altered_reference import in_words, write_hunt
+
+    journal = desk.journal
+    last = journal.last(Hunted, subject=challenge.id)
+    chosen = choose_bugs(challenge, bugs, last.mistakes if last else (), seed)
+    path, old_file = write_hunt(challenge, chosen, folder, journal)
+    many, it = in_words(len(chosen))
+    say(f"{path} is the reference of {challenge.id} with {many} in it. Find and repair {it}.")
+    if old_file is not None:
+        say(f"The old file is kept as {old_file}.")
+    option = desk.packs.pack_option(challenge)
+    file = shlex.quote(str(path))
+    typer.echo(f"  attn-drill check {challenge.id} {file}{option}   grades it")
+    typer.echo(f"  attn-drill hunt {challenge.id} --reveal{option}   gives up")
+    return path
+
+
+def _repair(challenge: Challenge, path: Path, minutes: int | None, desk: Desk) -> bool:
+    """Let the learner repair the file in a session. Return whether another hunt is wanted.
+
+    After the repair of several bugs, the challenge that continues with the file comes next.
+    """
+    from attn_drill.app.hunts import follow_up_of, hand_out_follow_up, hunt_task
+    from attn_drill.cli._practise import practise
+    from attn_drill.session.model import SessionRequest
+    from attn_drill.session.practice_screen import run_session
+
+    packs, journal = desk.packs, desk.journal
+    hunt = journal.last(Hunted, subject=challenge.id)
+    hunted = hunt.mistakes if hunt is not None else ()
+    request = SessionRequest(
+        challenge,
+        path.resolve(),
+        hunt_task(challenge, path.name, len(hunted)) + prompt_text(challenge),
+        seconds_before=0.0,
+        # Nothing has to be written, so half of the par time is enough.
+        par_seconds=challenge.minutes * 60.0 / 2 if minutes is None else minutes * 60.0,
+        stage="where",  # finding the line is the task
+        purpose="hunt",
+        packs=packs.roots(),
+        untouched=read_source(path),
+        hunted=hunted,
+    )
+    result = run_session(request, journal)
+    state = "repaired" if result.passed else "not repaired yet"
+    say(f"{challenge.id}: {state}, {result.seconds / 60:.0f} min. {path} is as you left it.")
+    if result.ending == "interrupted":
+        raise KeyboardInterrupt
+    if result.ending != "next":
+        return False
+    follow_up = follow_up_of(challenge, packs.catalogue().challenges)
+    if not result.passed or len(hunted) < 2 or follow_up is None:
+        return True
+    next_path = hand_out_follow_up(challenge, follow_up, path, journal)
+    practise(follow_up, next_path, desk)
+    return False

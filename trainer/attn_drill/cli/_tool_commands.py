@@ -17,11 +17,26 @@ import typer
 from attn_drill import __version__
 from attn_drill.app.open_packs import KnownPacks, config_path, settings, sources
 from attn_drill.app.warn import say_json, warn
-from attn_drill.cli._command_line import AsJson, Desk, Html
-from attn_drill.cli._output import check_page_name, write_page
+from attn_drill.cli._command_line import AsJson, Desk, Html, check_page_name, write_page
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.packs import pack_reader
 from attn_drill.practice.progress import progress_of
+
+MOST_IN_HTML = 512
+
+# Options of `heads`.
+_FILE = typer.Argument(metavar="FILE", help="Weights [..., L, L] in .safetensors, .npy or .npz.")
+_NAME = typer.Option(metavar="TENSOR", help="Only this tensor of the file.")
+_HEAD = typer.Option(metavar="N", help="Only this head, in full size.")
+
+# The versions of torch with which the tests of attn-drill run. Others from 2.6 on should work.
+_TESTED_TORCH = "2.13.0; a workflow of the repository tests 2.6 and the newest"
+_PACKAGES = ("torch", "numpy", "typer", "rich", "msgspec", "textual", "watchfiles", "fsrs")
+_MEANS = {
+    "kernel": "Landlock, seccomp, limits, no capabilities",
+    "bubblewrap": "bubblewrap, seccomp, limits",
+    "limits": "limits only",
+}
 
 
 def compare(
@@ -51,13 +66,6 @@ def compare(
         return
     out = console()
     out.print(render_costs(configuration, published, rows, out.width))
-
-
-MOST_IN_HTML = 512
-
-_FILE = typer.Argument(metavar="FILE", help="Weights [..., L, L] in .safetensors, .npy or .npz.")
-_NAME = typer.Option(metavar="TENSOR", help="Only this tensor of the file.")
-_HEAD = typer.Option(metavar="N", help="Only this head, in full size.")
 
 
 def heads(
@@ -106,16 +114,6 @@ def heads(
         typer.echo(f"{html} is written, with pictures of {shown} of {len(chosen)} heads.")
     else:
         out.print(tools_text.render_heads(facts, str(file), out.width, whole=is_whole))
-
-
-# The versions of torch with which the tests of attn-drill run. Others from 2.6 on should work.
-_TESTED_TORCH = "2.13.0; a workflow of the repository tests 2.6 and the newest"
-_PACKAGES = ("torch", "numpy", "typer", "rich", "msgspec", "textual", "watchfiles", "fsrs")
-_MEANS = {
-    "kernel": "Landlock, seccomp, limits, no capabilities",
-    "bubblewrap": "bubblewrap, seccomp, limits",
-    "limits": "limits only",
-}
 
 
 def doctor(context: typer.Context, as_json: AsJson = False) -> None:

@@ -25,10 +25,10 @@ def main() -> None:
         from attn_drill.app.grade_file import start_early
 
         start_early()
-    from attn_drill.cli import commands  # imports typer, which takes time
+    from attn_drill.cli import _commands  # imports typer, which takes time
 
     signal.signal(signal.SIGINT, usual)
-    commands.main()
+    _commands.main()
 
 
 def will_grade(arguments: list[str]) -> bool:

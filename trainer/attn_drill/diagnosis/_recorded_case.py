@@ -11,9 +11,8 @@ from attn_drill.diagnosis._value_graph import ValueGraph, graph_of
 from attn_drill.diagnosis.patched_references import PATH, Graded
 from attn_drill.grading.case_set import CaseSet, Purpose
 from attn_drill.grading.comparison import Comparison
-from attn_drill.grading.grader import Judgement
+from attn_drill.grading.grader import Judgement, Workers
 from attn_drill.grading.judge import judge
-from attn_drill.grading.ready_workers import Workers
 from attn_drill.model.challenge import Submission
 from attn_drill.worker.worker_client import WorkerResult, WorkerRun
 

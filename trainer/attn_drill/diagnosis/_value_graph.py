@@ -18,7 +18,7 @@ from attn_drill.grading.content import load_module
 from attn_drill.model.errors import PackError
 from attn_drill.packs.pack_reader import also_right, read_text, solution
 from attn_drill.worker.case_runner import CaseRunner, Hooks, KeptTensors
-from attn_drill.worker.guarded_call import GuardedCall
+from attn_drill.worker.execution import GuardedCall
 from attn_drill.worker.protocol import RunReply
 from attn_drill.worker.protocol import Step as RecordedStep
 from attn_drill.worker.worker_client import WorkerResult

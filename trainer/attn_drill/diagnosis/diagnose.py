@@ -38,9 +38,8 @@ from attn_drill.diagnosis._value_graph import ValueGraph
 from attn_drill.diagnosis.patched_references import Ids, PatchedReferences
 from attn_drill.diagnosis.repairs import repair_of
 from attn_drill.grading.case_set import CaseSet
-from attn_drill.grading.grader import Judgement
+from attn_drill.grading.grader import Judgement, Workers
 from attn_drill.grading.pictures import name_shape, with_pictures
-from attn_drill.grading.ready_workers import Workers
 from attn_drill.model.challenge import Mistake
 from attn_drill.model.checks import CHECK_ORDER
 from attn_drill.model.report import Diagnosis, EffectiveMask, Outcome, Report, WrongFunction

@@ -30,8 +30,7 @@ from attn_drill.model.report import Report
 from attn_drill.packs.mistakes import lines_of, read_mistakes, replaced
 from attn_drill.worker.arguments import adapted
 from attn_drill.worker.case_runner import CaseRunner, Hooks, KeptTensors, laid_out
-from attn_drill.worker.execution import Given, build
-from attn_drill.worker.guarded_call import GuardedCall
+from attn_drill.worker.execution import Given, GuardedCall, build
 from attn_drill.worker.protocol import DTYPES, CallFailure
 from attn_drill.worker.returns import as_tuple, describe, plain_value
 from attn_drill.worker.worker_client import WorkerResult

@@ -15,7 +15,7 @@ from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError
 from attn_drill.model.report import Report
 from attn_drill.model.words import plural
-from attn_drill.packs.follow_up import FollowUp
+from attn_drill.packs.question_bank import FollowUp
 from attn_drill.practice import facts
 from attn_drill.practice.facts import Attempted
 from attn_drill.practice.schedule import ScheduledItem, item_of

@@ -1,1 +1,1 @@
-"""Write the results of a class in the formats of other systems."""
+"""Write the results of a class: pages, tables, and the formats of other systems."""

@@ -1,4 +1,4 @@
-"""Write what a student gets back: the page, and the `results.json` of Gradescope.
+"""Write what a student gets back: the result as text, the page, and Gradescope's `results.json`.
 
 Sources of the file names: Canvas, "How do I upload all student submissions for an assignment?";
 Moodle, "Assignment settings: feedback types, Upload multiple feedback files in a zip"; Blackboard
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from attn_drill.classroom.collect import read_name
+from attn_drill.classroom.handed_in import NOTEBOOK
 from attn_drill.classroom.records import (
     AssignedChallenge,
     Assignment,
@@ -33,9 +34,15 @@ from attn_drill.export._grade_words import (
     points_rows,
 )
 from attn_drill.model.checks import Verdict
+from attn_drill.model.report import Outcome, Report
+from attn_drill.practice.notebook_file import cell_line
 from attn_drill.report.class_text import VERDICTS, checks_passed, messages, points
+from attn_drill.report.code_text import console
 from attn_drill.report.pages import page
+from attn_drill.report.terminal import render
 from attn_drill.report.words import coloured, visible
+
+_WIDTH = 80
 
 FAILED = "This could not be graded, which is not your fault. Tell your teacher."
 UNGRADED = (
@@ -49,6 +56,52 @@ _NOT_LOADED = (
     "Nothing else could be checked. Correct the file so that it loads with torch and Python's own"
     " modules only, then ask your teacher whether you may hand it in again."
 )
+
+_FILE = "feedback.html"
+
+
+def with_report(result: StudentResult, report: Report, source: str) -> StudentResult:
+    """Return the result of a submission that was graded, with the text of the submission."""
+    graded = replace(result, report=report, source=source, text=as_text(report))
+    if not result.file.endswith(NOTEBOOK):
+        return graded
+    failure = report.first_failure()
+    numbers = {graded.line, *(frame.line for frame in (failure.frames if failure else ()))}
+    # The report names lines of all cells together.
+    sentences = []
+    for number in sorted(filter(None, numbers)):
+        if place := cell_line(source, number):
+            sentences.append(f"Line {number} is line {place[1]} of code cell {place[0]}.")
+    text = f"{graded.text}\n{' '.join(sentences)}\n" if sentences else graded.text
+    return replace(graded, text=text)
+
+
+def with_trouble(result: StudentResult, trouble: str) -> StudentResult:
+    """Return the result of a student without a file for this challenge. `loads` failed."""
+    report = Report(
+        challenge=result.challenge,
+        file=result.file,
+        seed=None,  # nothing was run
+        verdict="error",
+        outcomes=(Outcome("loads", "failed", trouble),),
+    )
+    return replace(result, report=report, text=f"✗ loads\n  {visible(trouble, lines=True)}\n")
+
+
+def with_failure(result: StudentResult, sentence: str) -> StudentResult:
+    """Return a result without a verdict and without a score, because nothing was graded."""
+    text = f"NOT GRADED  {result.challenge}\n{visible(sentence, lines=True)}\n"
+    return replace(result, error=sentence, score=None, text=text)
+
+
+def as_text(report: Report) -> str:
+    """Return the report as plain text, without the likely mistake and without commands."""
+    out = console(
+        io.StringIO(), width=_WIDTH, no_color=True, force_terminal=False, legacy_windows=False
+    )
+    with out.capture() as capture:
+        out.print(render(report, _WIDTH, stage="line", has_commands=False))
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip() + "\n"
 
 
 @dataclass(frozen=True)
@@ -169,9 +222,6 @@ def _tests(views: Sequence[ChallengeView]) -> list[dict[str, Any]]:
         for view in views
         for row in view.rows
     ]
-
-
-_FILE = "feedback.html"
 
 
 def feedback_html(grade: StudentGrade, assignment: Assignment) -> Iterator[str]:

@@ -22,8 +22,7 @@ from attn_drill.classroom.records import (
     System,
 )
 from attn_drill.classroom.roster import assignment_columns, folded, most_points, system_of
-from attn_drill.export._grade_words import penalty_taken, remarks
-from attn_drill.export.to_look_at import KINDS, Reason
+from attn_drill.export._grade_words import KINDS, Reason, penalty_taken, remarks
 from attn_drill.model.words import first_of
 from attn_drill.report.class_text import checks_passed, likely, points
 from attn_drill.report.words import visible
@@ -35,6 +34,14 @@ ENCODING = "utf-8-sig"
 # Spreadsheets compute a cell that begins with one of these signs, also in full width. A sign alone
 # is no formula: Moodle writes it for "never", and must find it again.
 _FORMULA = re.compile(r"[\s\"'`\u200c\u200d]*[=+\-@＝＋－＠].", re.DOTALL)
+
+_MOST = 100  # points
+# The feedback begins with this, so that a later table replaces it and never a person's text.
+_SIGNATURE = "attn-drill: "
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?")
+_FEEDBACK = ("Feedback comments", "Feedback to Learner")
+
+_Row = Mapping[str, str]
 
 
 def grades_csv(gradebook: Gradebook, notes: Iterable[Reason] = ()) -> str:
@@ -134,16 +141,6 @@ def csv_text(rows: Iterable[Sequence[str]], *, quoted: bool = False) -> str:
     return buffer.getvalue()
 
 
-_MOST = 100  # points
-_MOST_NAMED = 5  # students in one sentence
-# The feedback begins with this, so that a later table replaces it and never a person's text.
-_SIGNATURE = "attn-drill: "
-_NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?")
-_FEEDBACK = ("Feedback comments", "Feedback to Learner")
-
-_Row = Mapping[str, str]
-
-
 @dataclass(frozen=True)
 class Layout:
     """The table of one system.
@@ -220,7 +217,7 @@ def lms_table(gradebook: Gradebook, system: System) -> LmsTable:
     if left_out:
         notes.append(
             f"These students are missing, because {title} or the roster does not know them:"
-            f" {first_of(left_out, _MOST_NAMED)}. Use {title}'s own export as the roster, or"
+            f" {first_of(left_out)}. Use {title}'s own export as the roster, or"
             " correct their rows in it."
         )
     if roster_headings and column not in roster_headings:

@@ -15,6 +15,7 @@ from attn_drill.classroom.records import Gradebook, StudentResult, System
 from attn_drill.classroom.result_store import remove_others, safe_name, write_atomically
 from attn_drill.classroom.similarity import same_text, similar_pairs
 from attn_drill.export._class_page import class_html
+from attn_drill.export._grade_words import notes_of
 from attn_drill.export.feedback import feedback_html, feedback_path, feedback_zip, gradescope_object
 from attn_drill.export.tables import (
     ENCODING,
@@ -24,7 +25,6 @@ from attn_drill.export.tables import (
     grades_csv,
     lms_table,
 )
-from attn_drill.export.to_look_at import notes_of
 from attn_drill.report.class_text import VERDICTS, messages
 from attn_drill.report.words import visible
 

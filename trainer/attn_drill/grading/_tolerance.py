@@ -17,6 +17,16 @@ from attn_drill.model.report import Affected, Mismatch, Slice, Summary
 
 _SLICE = 6  # entries that a report shows around a difference
 
+# (relative, absolute) tolerance by dtype, as in torch.testing. float64 is no tighter than 1e-6,
+# because an answer with softmax in float32 is right.
+_DEFAULTS: dict[str, tuple[float, float]] = {
+    "float64": (1e-6, 1e-6),
+    "float32": (1.3e-6, 1e-5),
+    "bfloat16": (1.6e-2, 1.6e-2),
+}
+# Right code with another order of operations may lose this many times as much as the reference.
+_LOSS_FACTOR: dict[str, float] = {"float64": 16.0, "float32": 16.0, "bfloat16": 6.0}
+
 
 def compare_values(
     name: str,
@@ -209,17 +219,6 @@ def _share_of_twins(counted: Tensor, dropped: Tensor) -> float:
     if not pairs:
         return 0.0
     return sum(torch.equal(first, second) for first, second in pairs) / len(pairs)
-
-
-# (relative, absolute) tolerance by dtype, as in torch.testing. float64 is no tighter than 1e-6,
-# because an answer with softmax in float32 is right.
-_DEFAULTS: dict[str, tuple[float, float]] = {
-    "float64": (1e-6, 1e-6),
-    "float32": (1.3e-6, 1e-5),
-    "bfloat16": (1.6e-2, 1.6e-2),
-}
-# Right code with another order of operations may lose this many times as much as the reference.
-_LOSS_FACTOR: dict[str, float] = {"float64": 16.0, "float32": 16.0, "bfloat16": 6.0}
 
 
 def lower_dtype(dtype: str) -> str:

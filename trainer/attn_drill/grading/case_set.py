@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from attn_drill.casekit.draw import Draw
+from attn_drill.grading._reference import Expected, PreparedCase, Reference
 from attn_drill.grading.content import Content, in_authors_words, load_content
-from attn_drill.grading.reference import Expected, PreparedCase, Reference
 from attn_drill.model.case import Case, Refusal
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import GraderError, PackError
@@ -44,6 +44,13 @@ _FIRST, _FIRST_WITH_GRADIENTS = Call(), Call(gradients=True)
 _SECOND = Call("second", is_in_same_memory=True)
 _IN_EVAL_MODE = Call(is_in_eval_mode=True)
 _COUNTED = (Call(observe="cost"),)
+
+# Random streams. They are separate from the stream that draws the inputs of the first call.
+_AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3
+
+_RANDOM_NUMBERS = 1 << 16  # more than a case draws
+
+Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # changes inputs or parameters by name
 
 
 def calls_for(purpose: Purpose, graded: Calls) -> Calls:
@@ -107,14 +114,6 @@ def _is_within(value: Tensor | float, want: Tensor, bound: Tensor) -> bool:
     return bool(((value - want.double()).abs() <= bound).all())
 
 
-# Random streams. They are separate from the stream that draws the inputs of the first call.
-_AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3
-
-_RANDOM_NUMBERS = 1 << 16  # more than a case draws
-
-Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # changes inputs or parameters by name
-
-
 @dataclass(frozen=True, eq=False)
 class CaseSet:
     """All data needed to grade a submission of one challenge under one seed."""
@@ -155,8 +154,8 @@ class CaseSet:
             for name, _ in self.challenge.ties:
                 parameters.pop(name, None)
             exact = reference.build(usual.case, "float64")
-            changes = {"parameters": parameters, "reference": reference, "exact": exact}
-            tied_cases.append(replace(usual, smaller=None, **changes))
+            tied = replace(usual, parameters=parameters, reference=reference, exact=exact)
+            tied_cases.append(replace(tied, smaller=None))
         return replace(self, prepared=_with_growth(tied_cases), is_tied=True)
 
     def only(self, indices: Collection[int], *, alone: bool = False) -> CaseSet:

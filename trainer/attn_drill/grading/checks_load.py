@@ -10,11 +10,15 @@ from torch import Tensor
 
 from attn_drill.grading.comparison import CaseResult, Comparison, frames_of, in_words
 from attn_drill.model.case import Refusal
-from attn_drill.model.challenge import Parameter, Signature
-from attn_drill.model.limits import SLEEP_FACTOR
+from attn_drill.model.challenge import SLEEP_FACTOR, Parameter, Signature
 from attn_drill.model.report import Outcome
 from attn_drill.worker.arguments import default_problem, default_problems, renamed
-from attn_drill.worker.layer_matching import assignment_in_words, contract_of, explain_mismatch
+from attn_drill.worker.layer_matching import (
+    assignment_in_words,
+    contract_of,
+    explain_mismatch,
+    shapes_of,
+)
 from attn_drill.worker.protocol import FoundParameter
 
 RAISE_MEMORY = "`--memory-limit` raises the limit"
@@ -220,7 +224,7 @@ def parameters(comparison: Comparison) -> Iterator[Outcome]:
 def _wrong_parameters(result: CaseResult) -> str:
     """Return a sentence about the differences between the parameters and the contract's."""
     reply = result.reply
-    expected = {name: tuple(value.shape) for name, value in result.prepared.parameters.items()}
+    expected = shapes_of(result.prepared.parameters)
     shapes = {name: tuple(shape) for name, shape in reply.parameters.items()}
     text = explain_mismatch(contract_of(expected), expected, shapes)
     twins = [

@@ -8,9 +8,9 @@ from functools import cached_property
 
 from torch import Tensor
 
+from attn_drill.grading._reference import Expected, PreparedCase
 from attn_drill.grading._tolerance import compare_values, has_wrong_entry
 from attn_drill.grading.case_set import CaseSet
-from attn_drill.grading.reference import Expected, PreparedCase
 from attn_drill.model.case import Case
 from attn_drill.model.report import Frame, Mismatch, Outcome
 from attn_drill.worker.protocol import (

@@ -1,4 +1,4 @@
-"""Load the `cases.py` and the reference of a challenge, and cut out `drive` for the worker.
+"""Load the `cases.py` and the reference of a challenge, cut out `drive`, run the example.
 
 A worker process calls the learner's code through `drive`. A submission can read all memory of its
 worker, so the rest of `cases.py` (cases, names of cases, comments) must not get into the worker.
@@ -7,6 +7,8 @@ worker, so the rest of `cases.py` (cases, names of cases, comments) must not get
 from __future__ import annotations
 
 import ast
+import builtins
+import doctest
 import sys
 import traceback
 import types
@@ -15,15 +17,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+from torch import nn
+
 from attn_drill.casekit.draw import Draw
 from attn_drill.model.case import Case, Refusal
 from attn_drill.model.challenge import Challenge, Signature
 from attn_drill.model.errors import PackError
-from attn_drill.packs.interface import signatures
-from attn_drill.packs.pack_reader import read_text, solution
+from attn_drill.packs.pack_reader import read_text, signatures, solution
 from attn_drill.worker.execution import Drive
 
 ENTRY = "drive"
+
+_MOST_TEXT = 300  # letters of an exception's message
+# Ends a sentence about a mistake in a pack that does not say how to correct it.
+CORRECT = "Correct this, then run `attn-drill pack check` again."
 
 
 def drive_source(source: str, path: str) -> str:
@@ -73,11 +81,6 @@ def _without_docstrings(statement: ast.stmt) -> ast.stmt:
         if ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return statement
-
-
-_MOST_TEXT = 300  # letters of an exception's message
-# Ends a sentence about a mistake in a pack that does not say how to correct it.
-CORRECT = "Correct this, then run `attn-drill pack check` again."
 
 
 @contextmanager
@@ -255,3 +258,45 @@ def load_content(challenge: Challenge) -> Content:
 
 def _described(value: object) -> str:
     return "None" if value is None else f"an object of the type {type(value).__name__}"
+
+
+@dataclass(frozen=True)
+class WrongExample:
+    """A line of an example that gives another result than the prompt says."""
+
+    line: int  # of the prompt, from 1
+    source: str
+    result: str
+
+
+def wrong_examples(prompt: str, reference: Mapping[str, Any]) -> list[WrongExample]:
+    """Return the lines of a prompt's example that are wrong. It may use torch and nn, too."""
+    names = {"torch": torch, "nn": nn, **reference}
+    # Without its fence, the last result of a block ends at an empty line.
+    test = doctest.DocTestParser().get_doctest(prompt.replace("```", ""), names, "", None, 0)
+    runner = _Runner()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        runner.run(test, out=lambda _: None)
+    vars(builtins).pop("_", None)  # the last value that Python displayed
+    return runner.wrong
+
+
+class _Runner(doctest.DocTestRunner):
+    """Keeps the wrong examples instead of printing them."""
+
+    def __init__(self) -> None:
+        super().__init__(verbose=False)
+        self.wrong: list[WrongExample] = []
+
+    def report_failure(
+        self, out: Any, test: doctest.DocTest, example: doctest.Example, got: str
+    ) -> None:
+        source = example.source.strip().partition("\n")[0]
+        result = " ".join(got.split()) or "nothing"
+        self.wrong.append(WrongExample(example.lineno + 1, source, result))
+
+    def report_unexpected_exception(
+        self, out: Any, test: doctest.DocTest, example: doctest.Example, exc_info: Any
+    ) -> None:
+        self.report_failure(out, test, example, f"{exc_info[0].__name__}: {exc_info[1]}")

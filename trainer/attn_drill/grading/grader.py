@@ -2,173 +2,140 @@
 
 from __future__ import annotations
 
-import ast
-import re
+import select
 import time
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean
 
-from attn_drill.grading._checks_counted import growth_pairs, loop_between
-from attn_drill.grading.case_set import CaseSet, load_case_set
+import torch
+
+from attn_drill.grading._checks_run import growth_pairs, loop_between
+from attn_drill.grading.case_set import CaseSet, Purpose, load_case_set
 from attn_drill.grading.comparison import CaseResult, Comparison
-from attn_drill.grading.judge import CHECKS, Check, judge
-from attn_drill.grading.ready_workers import Workers
+from attn_drill.grading.judge import judge, shares, unfinished
 from attn_drill.model.case import Case
-from attn_drill.model.challenge import Challenge, Submission
+from attn_drill.model.challenge import Challenge, Limits, Submission
 from attn_drill.model.errors import DrillError
-from attn_drill.model.limits import Limits
 from attn_drill.model.report import Report
+from attn_drill.packs.pack_reader import PACKAGE
 from attn_drill.sandbox.isolation import Isolation
-from attn_drill.worker.forkserver_client import ForkServerLostError
-from attn_drill.worker.protocol import Assigned, CallFailure, RunReply
-from attn_drill.worker.returns import NOTHING
-from attn_drill.worker.worker_client import WorkerResult
+from attn_drill.worker.forkserver_client import ForkServer, ForkServerLostError
+from attn_drill.worker.protocol import Assigned, SubmittedFile, cap
+from attn_drill.worker.selftest import SelfTestResult, selftest_fork_server
+from attn_drill.worker.worker_client import SupersededError, WorkerResult, WorkerRun
 
-# A trivial answer also has some right values. These checks count only beyond the best of them.
-_BEYOND_TRIVIAL = ("values", "masks", "train/eval", "properties")
-# These checks look at values, so a case with several outputs counts by its right outputs.
-_BY_OUTPUT = ("values", "masks")
-
-
-def shares(comparison: Comparison) -> dict[str, float]:
-    """Return the share of each due check that is right, 0 to 1, in the order of the checks.
-
-    Each case counts for itself: a crash or a wrong shape costs the cases and the outputs in which
-    it happens, and no check waits for another check.
-    """
-    trivial = comparison.case_set.trivial_credits
-    found: dict[str, float] = {}
-    for check in CHECKS:
-        if check.is_due(comparison):
-            right = _right_share(comparison, check)
-            if check.name in _BEYOND_TRIVIAL:
-                cases = check.cases(comparison)
-                base = max(fmean(credits[case] for case in cases) for credits in trivial.values())
-                right = max(0.0, (right - base) / (1 - base)) if base < 1 else right
-            found[check.name] = right
-    return found
-
-
-def _right_share(comparison: Comparison, check: Check) -> float:
-    """Return the share of a check's cases that are right, or of its outcomes without a case."""
-    if check.name in _BY_OUTPUT:
-        right = {result.index: _right_outputs(comparison, result) for result in comparison.results}
-        return fmean(right.get(case, 0.0) for case in check.cases(comparison))
-    outcomes = list(check.run(comparison))
-    by_case: dict[int | None, list[bool]] = defaultdict(list)
-    for outcome in outcomes:
-        by_case[outcome.number].append(outcome.status == "passed")
-    if None in by_case:
-        return fmean(outcome.status == "passed" for outcome in outcomes)
-    due = {case + 1 for case in check.cases(comparison)} | by_case.keys()
-    return sum(fmean(passed) for passed in by_case.values()) / len(due) if due else 0.0
-
-
-def _right_outputs(comparison: Comparison, result: CaseResult) -> float:
-    """Return the share of the outputs of a case that are right."""
-    if not result.has_run:
-        return 0.0
-    count = len(result.expected.outputs) + len(result.expected.plain)
-    return 1 - len(result.wrong_outputs()) / count
-
-
-_PARSE_ERRORS = ("SyntaxError", "IndentationError", "TabError")
-_PLACEHOLDER = re.compile(r"\braise\s+NotImplementedError\b")
-
-
-def unfinished(comparison: Comparison, source: str) -> str:
-    """Return why a file is unfinished, or "": "does not parse: line 12, invalid syntax"."""
-    reply = comparison.reply
-    if comparison.worker_result.how == "timeout":  # it ran
-        return ""
-    failure = reply.load_failure
-    if failure is not None and failure.type in _PARSE_ERRORS:
-        last = failure.frames[-1] if failure.frames else None
-        # A SyntaxError that a function raised at run time is not a parse error of the file.
-        if last is None or not last.function:
-            place = f"line {last.line}, " if last and last.line else ""
-            return f"does not parse: {place}{failure.message.strip()}"
-    required = [signature.name for signature in comparison.case_set.content.signatures]
-    missing = [name for name, kind in reply.not_callable.items() if kind == "missing"]
-    if reply.signatures:  # the file was loaded and its callables were inspected
-        missing += [name for name in required if name not in reply.signatures]
-        missing += _methods_of_torch(comparison)
-    if missing:
-        return f"is not finished: {missing[0]} is missing"
-    failures = [reply.load_failure]
-    for run in reply.runs:
-        failures += [run.failure, *(call.failure for call in run.calls)]
-    raised = [_not_implemented(failure) for failure in failures if failure is not None]
-    for words in (*_placeholders(source, required), *raised):
-        if words:
-            return f"is not finished: {words}"
-    return "is not finished: it returns nothing yet" if _returns_nothing(comparison) else ""
-
-
-def _not_implemented(failure: CallFailure) -> str:
-    """Return words for the function that raises NotImplementedError itself, or "".
-
-    torch also raises NotImplementedError, for other reasons.
-    """
-    last = failure.frames[-1] if failure.frames else None
-    if failure.type != "NotImplementedError" or last is None or not _PLACEHOLDER.search(last.text):
-        return ""
-    subject = "the file" if last.function in ("", "<module>") else last.function
-    return f"{subject} raises NotImplementedError (line {last.line})"
-
-
-def _placeholders(source: str, required: Collection[str]) -> Iterator[str]:
-    """Yield words for each required callable that is empty or ends with the stub's placeholder.
-
-    A run does not find all of them: if the constructor lacks a layer, `forward` is never called.
-    """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    for owner in tree.body:
-        if isinstance(owner, ast.ClassDef):
-            methods = [node for node in owner.body if isinstance(node, ast.FunctionDef)]
-            functions |= {f"{owner.name}.{node.name}": node for node in methods}
-    for function in (functions[name] for name in required if name in functions):
-        last = function.body[-1]
-        returns = any(isinstance(node, ast.Return) for node in ast.walk(function))
-        if isinstance(last, ast.Raise) and _PLACEHOLDER.match(ast.unparse(last)) and not returns:
-            yield f"{function.name} raises NotImplementedError (line {last.lineno})"
-        texts = [node.value for node in function.body if isinstance(node, ast.Expr)]
-        without_text = [node for node in function.body if not isinstance(node, ast.Pass | ast.Expr)]
-        if not without_text and all(isinstance(text, ast.Constant) for text in texts):
-            yield f"{function.name} is empty"
-
-
-def _methods_of_torch(comparison: Comparison) -> Iterator[str]:
-    """Yield the method of the class that the first case needs and that only nn.Module has."""
-    reply, entry = comparison.reply, comparison.case_set.challenge.entry[0]
-    failure = reply.runs[0].failure if reply.runs else None
-    if failure is None or failure.frames:
-        return
-    if 'is missing the required "forward" function' in failure.message:
-        yield f"{entry}.forward"
-    arguments = reply.signatures.get(f"{entry}.__init__") or ()
-    takes_anything = bool(arguments) and all(have.kind.startswith("VAR_") for have in arguments)
-    if failure.phase == "construct" and failure.type == "TypeError" and takes_anything:
-        yield f"{entry}.__init__"
-
-
-def _returns_nothing(comparison: Comparison) -> bool:
-    """Return whether the first case returned None."""
-    run = next(iter(comparison.reply.runs), RunReply())
-    if run.failure is not None:
-        return run.failure.type == "UnexpectedReturnError" and NOTHING in run.failure.message
-    returned = run.outputs.values()
-    return bool(returned) and all(output.description == NOTHING for output in returned)
-
-
+_MOST_NAME = 200  # maximum length of a file name, in characters
 _FORK_SERVERS_PER_SUBMISSION = 2
+
+
+class Workers:
+    """Start worker processes and wait for them.
+
+    Create an instance before any file of `solutions/` is loaded: the fork server must not have
+    references in its memory.
+
+    Args:
+        packs: the folders of packs, which no worker may read.
+        interrupt: a file descriptor. As soon as it is readable, the current work ends with
+            SupersededError.
+        isolation: the isolation of workers; by default the strongest that this machine allows.
+    """
+
+    def __init__(
+        self,
+        packs: Iterable[Path],
+        limits: Limits | None = None,
+        interrupt: int | None = None,
+        isolation: Isolation | None = None,
+    ) -> None:
+        self.limits = limits or Limits()
+        self._interrupt = interrupt
+        # If the thread pool has run before the fork, a worker may hang in its first operation.
+        torch.set_num_threads(1)
+        self._hidden = [PACKAGE]
+        for pack in packs:
+            self._hidden += [pack / "challenges", pack / "solutions"]
+        self._isolation = isolation
+        self._fork_server = ForkServer(self._hidden, isolation)
+        self._ready: tuple[CaseSet, WorkerRun] | None = None
+        self._preloaded: CaseSet | None = None
+
+    def close(self) -> None:
+        """End the fork server and its workers."""
+        self._ready = None
+        self._fork_server.close()
+
+    def replace_fork_server(self) -> None:
+        """Start a new fork server after the old fork server was lost."""
+        self.close()
+        self._fork_server = ForkServer(self._hidden, self._isolation)
+        if self._preloaded is not None:
+            self._fork_server.preload(self._preloaded.request())
+
+    def selftest(self) -> SelfTestResult:
+        """Test what a worker can do on this machine."""
+        return selftest_fork_server(self._fork_server, self._hidden)
+
+    def preload(self, case_set: CaseSet) -> None:
+        """Send the cases to the fork server once for many submissions.
+
+        The fork server holds one case set at a time.
+        """
+        if self._preloaded is not case_set:
+            self._preloaded = None
+            self._fork_server.preload(case_set.request())
+            self._preloaded = case_set
+
+    def prepare(self, case_set: CaseSet) -> None:
+        """Compute the expected values, and start a worker that waits for a submission."""
+        if self._ready is not None:
+            if self._ready[0] is case_set:
+                return
+            self._ready[1].stop()
+            self._ready = None
+        running = WorkerRun(self._fork_server, case_set.request(), self.limits, rehearsed=True)
+        self._ready = case_set, running
+        for expected in case_set.expect():
+            _ = expected.bounds, expected.bounds_second, expected.gradient_bounds
+
+    def begin(
+        self,
+        case_set: CaseSet,
+        submission: Submission,
+        assignment: Assigned | None = None,
+        purpose: Purpose = "grade",
+    ) -> WorkerRun:
+        """Start a submission in a worker and return the running worker; see `CaseSet.request`."""
+        is_usual = not assignment and purpose == "grade"
+        if is_usual and self._ready is not None and self._ready[0] is case_set:
+            running, self._ready = self._ready[1], None
+        else:
+            is_held = is_usual and case_set is self._preloaded
+            frame = None if is_held else case_set.request(assignment, purpose)
+            running = WorkerRun(self._fork_server, frame, self.limits)
+        name = cap(Path(submission.name).name, _MOST_NAME)
+        running.submit(SubmittedFile(name, submission.source))
+        return running
+
+    def finish(self, running: WorkerRun, more: Callable[[], object] = lambda: None) -> WorkerResult:
+        """Wait for a worker and return its result; SupersededError if it is no longer needed."""
+        return running.finish(self._interrupt, more)
+
+    def run(
+        self,
+        case_set: CaseSet,
+        submission: Submission,
+        assignment: Assigned | None = None,
+        purpose: Purpose = "grade",
+    ) -> WorkerResult:
+        """Run a submission in a worker and return the worker's result."""
+        return self.finish(self.begin(case_set, submission, assignment, purpose))
+
+    def check_interrupt(self) -> None:
+        """Raise SupersededError if the current work is no longer needed."""
+        if self._interrupt is not None and select.select([self._interrupt], [], [], 0)[0]:
+            raise SupersededError
 
 
 @dataclass(frozen=True)

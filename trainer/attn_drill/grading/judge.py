@@ -1,21 +1,35 @@
 """Run all checks on a submission in order, and make the report with the verdict.
 
-A check is skipped if a check that it needs has failed.
+A check is skipped if a check that it needs has failed. Only for points, `shares` counts how much of
+each check is right; it skips none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
-from attn_drill.grading import _checks_counted, _checks_values, checks_load
+from attn_drill.grading import _checks_run, checks_load
+from attn_drill.grading._reference import PreparedCase
 from attn_drill.grading.checks_load import sudden_end
-from attn_drill.grading.comparison import Comparison
+from attn_drill.grading.comparison import CaseResult, Comparison
 from attn_drill.grading.pictures import with_pictures
-from attn_drill.grading.reference import PreparedCase
 from attn_drill.model.checks import CHECK_ORDER, Status, Verdict, status_of_each
 from attn_drill.model.report import Outcome, Report
-from attn_drill.worker.protocol import cap
+from attn_drill.worker.protocol import CallFailure, RunReply, cap
+from attn_drill.worker.returns import NOTHING
+
+_ON_CASES = ("interface", "parameters")
+# A trivial answer also has some right values. These checks count only beyond the best of them.
+_BEYOND_TRIVIAL = ("values", "masks", "train/eval", "properties")
+# These checks look at values, so a case with several outputs counts by its right outputs.
+_BY_OUTPUT = ("values", "masks")
+_PARSE_ERRORS = ("SyntaxError", "IndentationError", "TabError")
+_PLACEHOLDER = re.compile(r"\braise\s+NotImplementedError\b")
 
 
 def _is_module(comparison: Comparison) -> bool:
@@ -55,35 +69,34 @@ class Check:
         return has_cases and self.due(comparison)
 
 
-_ON_CASES = ("interface", "parameters")
 CHECKS = (
     Check("loads", checks_load.loads, is_about_file=True),
     Check("interface", checks_load.interface, ("loads",), is_about_file=True),
     Check("parameters", checks_load.parameters, ("interface",), due=_is_module),
-    Check("runs", _checks_values.runs, _ON_CASES),
-    Check("shapes", _checks_values.shapes, _ON_CASES),
-    Check("dtype", _checks_values.dtype, _ON_CASES),
+    Check("runs", _checks_run.runs, _ON_CASES),
+    Check("shapes", _checks_run.shapes, _ON_CASES),
+    Check("dtype", _checks_run.dtype, _ON_CASES),
     Check(
         "values",
-        _checks_values.values,
+        _checks_run.values,
         needs=_ON_CASES,
         looks_at=lambda prepared: prepared.case.check == "values" and prepared.case.dropout is None,
     ),
     Check(
         "masks",
-        _checks_values.masks,
+        _checks_run.masks,
         needs=("values",),
         looks_at=lambda prepared: prepared.case.check == "masks" and prepared.case.dropout is None,
     ),
     Check(
         "gradients",
-        _checks_values.gradients,
+        _checks_run.gradients,
         needs=("values", "shapes"),
         looks_at=lambda prepared: bool(prepared.expected.gradients),
     ),
     Check(
         "train/eval",
-        _checks_values.train_eval,
+        _checks_run.train_eval,
         needs=("values",),
         looks_at=lambda prepared: (
             prepared.case.check == "train/eval" or prepared.case.dropout is not None
@@ -91,7 +104,7 @@ CHECKS = (
     ),
     Check(
         "properties",
-        _checks_values.properties,
+        _checks_run.properties,
         needs=("values", "masks"),
         looks_at=lambda prepared: not prepared.case.probe and prepared.case.dropout is None,
     ),
@@ -108,17 +121,17 @@ CHECKS = (
         needs=("interface",),
         due=lambda comparison: bool(comparison.case_set.refusals) and comparison.only is None,
     ),
-    Check("from scratch", _checks_counted.from_scratch),
+    Check("from scratch", _checks_run.from_scratch),
     Check(
         "vectorised",
-        _checks_counted.vectorised,
+        _checks_run.vectorised,
         needs=_ON_CASES,
         looks_at=lambda prepared: prepared.smaller is not None,  # the larger case counts for both
         due=lambda comparison: comparison.only is None,
     ),
     Check(
         "memory",
-        _checks_counted.memory,
+        _checks_run.memory,
         needs=("values",),
         looks_at=lambda prepared: (
             prepared.case.probe in ("memory", "held") and prepared.case.limit is not None
@@ -126,12 +139,12 @@ CHECKS = (
     ),
     Check(
         "work",
-        _checks_counted.work,
+        _checks_run.work,
         needs=("values",),
         looks_at=lambda prepared: prepared.case.probe == "work" and prepared.case.limit is not None,
     ),
 )
-assert tuple(check.name for check in CHECKS) == CHECK_ORDER
+assert tuple(check.name for check in CHECKS) == CHECK_ORDER, "see WEIGHTS in model/checks.py"
 
 
 def due_checks(comparison: Comparison) -> list[str]:
@@ -266,3 +279,139 @@ def _stdout(comparison: Comparison, outcomes: list[Outcome]) -> str:
     if result.flooded:
         text += f"\n… {result.flooded:,} more bytes were printed and are not shown"
     return text
+
+
+def shares(comparison: Comparison) -> dict[str, float]:
+    """Return the share of each due check that is right, 0 to 1, in the order of the checks.
+
+    Each case counts for itself: a crash or a wrong shape costs the cases and the outputs in which
+    it happens, and no check waits for another check.
+    """
+    trivial = comparison.case_set.trivial_credits
+    found: dict[str, float] = {}
+    for check in CHECKS:
+        if check.is_due(comparison):
+            right = _right_share(comparison, check)
+            if check.name in _BEYOND_TRIVIAL:
+                cases = check.cases(comparison)
+                base = max(fmean(credits[case] for case in cases) for credits in trivial.values())
+                right = max(0.0, (right - base) / (1 - base)) if base < 1 else right
+            found[check.name] = right
+    return found
+
+
+def _right_share(comparison: Comparison, check: Check) -> float:
+    """Return the share of a check's cases that are right, or of its outcomes without a case."""
+    if check.name in _BY_OUTPUT:
+        right = {result.index: _right_outputs(comparison, result) for result in comparison.results}
+        return fmean(right.get(case, 0.0) for case in check.cases(comparison))
+    outcomes = list(check.run(comparison))
+    by_case: dict[int | None, list[bool]] = defaultdict(list)
+    for outcome in outcomes:
+        by_case[outcome.number].append(outcome.status == "passed")
+    if None in by_case:
+        return fmean(outcome.status == "passed" for outcome in outcomes)
+    due = {case + 1 for case in check.cases(comparison)} | by_case.keys()
+    return sum(fmean(passed) for passed in by_case.values()) / len(due) if due else 0.0
+
+
+def _right_outputs(comparison: Comparison, result: CaseResult) -> float:
+    """Return the share of the outputs of a case that are right."""
+    if not result.has_run:
+        return 0.0
+    count = len(result.expected.outputs) + len(result.expected.plain)
+    return 1 - len(result.wrong_outputs()) / count
+
+
+def unfinished(comparison: Comparison, source: str) -> str:
+    """Return why a file is unfinished, or "": "does not parse: line 12, invalid syntax"."""
+    reply = comparison.reply
+    if comparison.worker_result.how == "timeout":  # it ran
+        return ""
+    failure = reply.load_failure
+    if failure is not None and failure.type in _PARSE_ERRORS:
+        last = failure.frames[-1] if failure.frames else None
+        # A SyntaxError that a function raised at run time is not a parse error of the file.
+        if last is None or not last.function:
+            place = f"line {last.line}, " if last and last.line else ""
+            return f"does not parse: {place}{failure.message.strip()}"
+    required = [signature.name for signature in comparison.case_set.content.signatures]
+    missing = [name for name, kind in reply.not_callable.items() if kind == "missing"]
+    if reply.signatures:  # the file was loaded and its callables were inspected
+        missing += [name for name in required if name not in reply.signatures]
+        missing += _methods_of_torch(comparison)
+    if missing:
+        return f"is not finished: {missing[0]} is missing"
+    failures = [reply.load_failure]
+    for run in reply.runs:
+        failures += [run.failure, *(call.failure for call in run.calls)]
+    raised = [_not_implemented(failure) for failure in failures if failure is not None]
+    for words in (*_placeholders(source, required), *raised):
+        if words:
+            return f"is not finished: {words}"
+    return "is not finished: it returns nothing yet" if _returns_nothing(comparison) else ""
+
+
+def _not_implemented(failure: CallFailure) -> str:
+    """Return words for the function that raises NotImplementedError itself, or "".
+
+    torch also raises NotImplementedError, for other reasons.
+    """
+    last = failure.frames[-1] if failure.frames else None
+    if failure.type != "NotImplementedError" or last is None or not _PLACEHOLDER.search(last.text):
+        return ""
+    subject = "the file" if last.function in ("", "<module>") else last.function
+    return f"{subject} raises NotImplementedError (line {last.line})"
+
+
+def _placeholders(source: str, required: Collection[str]) -> Iterator[str]:
+    """Yield words for each required callable that is empty or ends with the stub's placeholder.
+
+    A run does not find all of them: if the constructor lacks a layer, `forward` is never called.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    for owner in tree.body:
+        if isinstance(owner, ast.ClassDef):
+            methods = [node for node in owner.body if isinstance(node, ast.FunctionDef)]
+            functions |= {f"{owner.name}.{node.name}": node for node in methods}
+    for function in (functions[name] for name in required if name in functions):
+        last = function.body[-1]
+        returns = any(isinstance(node, ast.Return) for node in ast.walk(function))
+        if isinstance(last, ast.Raise) and _PLACEHOLDER.match(ast.unparse(last)) and not returns:
+            yield f"{function.name} raises NotImplementedError (line {last.lineno})"
+        if all(map(_does_nothing, function.body)):
+            yield f"{function.name} is empty"
+
+
+def _does_nothing(statement: ast.stmt) -> bool:
+    """Return whether a statement is `pass`, `...` or a text alone."""
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant)
+    return isinstance(statement, ast.Pass)
+
+
+def _methods_of_torch(comparison: Comparison) -> Iterator[str]:
+    """Yield the method of the class that the first case needs and that only nn.Module has."""
+    reply, entry = comparison.reply, comparison.case_set.challenge.entry[0]
+    failure = reply.runs[0].failure if reply.runs else None
+    if failure is None or failure.frames:
+        return
+    if 'is missing the required "forward" function' in failure.message:
+        yield f"{entry}.forward"
+    arguments = reply.signatures.get(f"{entry}.__init__") or ()
+    takes_anything = bool(arguments) and all(have.kind.startswith("VAR_") for have in arguments)
+    if failure.phase == "construct" and failure.type == "TypeError" and takes_anything:
+        yield f"{entry}.__init__"
+
+
+def _returns_nothing(comparison: Comparison) -> bool:
+    """Return whether the first case returned None."""
+    run = next(iter(comparison.reply.runs), RunReply())
+    if run.failure is not None:
+        return run.failure.type == "UnexpectedReturnError" and NOTHING in run.failure.message
+    returned = run.outputs.values()
+    return bool(returned) and all(output.description == NOTHING for output in returned)

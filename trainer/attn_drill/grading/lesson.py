@@ -15,17 +15,17 @@ from itertools import product
 
 from torch import Tensor
 
+from attn_drill.grading._reference import Value
 from attn_drill.grading.case_set import CaseSet
 from attn_drill.grading.content import load_module
-from attn_drill.grading.grader import Judgement
-from attn_drill.grading.ready_workers import Workers
-from attn_drill.grading.reference import Value
+from attn_drill.grading.grader import Judgement, Workers
+from attn_drill.model.challenge import CallCost, OtherAnswer
 from attn_drill.model.errors import PackError
-from attn_drill.model.lesson import CallCost, Lesson, Note, OtherAnswer
+from attn_drill.model.report import Lesson, Note
 from attn_drill.model.words import in_bytes, in_count
 from attn_drill.packs.pack_reader import REFERENCE, other_answers
 from attn_drill.worker.case_runner import CaseRunner, Hooks, KeptTensors
-from attn_drill.worker.guarded_call import GuardedCall
+from attn_drill.worker.execution import GuardedCall
 from attn_drill.worker.protocol import Facts, Reply
 
 # The least ratio at which a difference is worth a note.
@@ -57,6 +57,10 @@ _LINE_FACTS = (
         "Later results take twice the memory by accident; pass dtype= and decide it.",
     ),
 )
+
+# The dtypes and checks of measured cases.
+MEASURED_KINDS = tuple(product(("float32", "bfloat16"), ("values", "masks")))
+_MOST_OPERATIONS = 3000  # of a realistic call, with views: about two seconds
 
 
 @dataclass(frozen=True)
@@ -216,11 +220,6 @@ def _lines(answer: MeasuredAnswer, fact: str) -> list[int]:
     for facts in (*answer.calls, answer.realistic):
         lines.update(getattr(facts, fact, ()))
     return sorted(lines - {0})
-
-
-# The dtypes and checks of measured cases.
-MEASURED_KINDS = tuple(product(("float32", "bfloat16"), ("values", "masks")))
-_MOST_OPERATIONS = 3000  # of a realistic call, with views: about two seconds
 
 
 class _TooManyOperationsError(BaseException):

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from attn_drill.grading.case_set import CaseSet, load_case_set
 from attn_drill.model.errors import DrillError
 from attn_drill.packs.catalogue import VARIABLE, KnownPacks
-from attn_drill.worker import layer_matching, weights
+from attn_drill.worker import layer_matching
 from attn_drill.worker.arguments import adapted
 from attn_drill.worker.case_runner import laid_out
 from attn_drill.worker.execution import Given, build
@@ -48,16 +48,15 @@ class OpenCase:
         if not isinstance(self.implementation, nn.Module) or run.initial:
             return
         values = {name: self._tensors[place] for name, place in run.parameters.items()}
-        wanted = {name: tuple(value.shape) for name, value in values.items()}
-        contract = layer_matching.contract_of(wanted)
-        shapes, _ = weights.parameter_names(self.implementation)
+        contract = layer_matching.contract_of(layer_matching.shapes_of(values))
+        shapes, _ = layer_matching.parameter_names(self.implementation)
         possible = layer_matching.assignments(contract, shapes)
         if not possible:
             raise DrillError(
                 "The weights of the case do not fit the parameters of your module. "
                 "`attn-drill check` says why."
             )
-        weights.load(self.implementation, contract, possible[0], values)
+        layer_matching.load_weights(self.implementation, contract, possible[0], values)
 
     @property
     def inputs(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
+from attn_drill.grading._reference import without_ones
 from attn_drill.grading.comparison import Comparison
 from attn_drill.model.case import axes
 from attn_drill.model.report import ErrorMap, Outcome, Patterns
@@ -23,6 +24,15 @@ _POSITIONS = "LTK"  # first letters of the dimensions of positions
 # The dimensions that code merges into one axis.
 _MERGED_ITEMS = tuple(("B", other) for other in ("H", "Hkv", "L", "Lq", "Lk"))
 _MERGED_HEADS = tuple((heads, size) for heads in ("H", "Hkv") for size in ("D", "Dv", "Dn", "Dr"))
+
+_MOST_ROWS, _MOST_COLUMNS = 12, 36  # of a picture; longer dimensions are joined into blocks
+_MOST_PATTERN_ROWS, _MOST_PATTERN_COLUMNS = 12, 64  # of a boolean matrix
+_TELLING = 0.2  # a smaller spread of the wrong share along a dimension tells nothing
+_FARTHEST = 1e9  # in units of the tolerance
+# The dimensions that a reader wants to see first, if all tell the same: heads by positions.
+_PREFERRED = ("H", "L", "Lq", "T", "Hkv", "Lk", "K", "B")
+# Rows are above columns in this order, so positions are columns below heads, but rows above keys.
+_ORDER = ("B", "H", "Hkv", "G", "L", "Lq", "T", "K", "Lk")
 
 
 def name_shape(shape: Shape, sizes: Mapping[str, int], dims: str = "") -> str:
@@ -82,7 +92,7 @@ def shape_advice(expected: Shape, actual: Shape) -> str:
         order = ", ".join(str(actual.index(size)) for size in expected)
         return f"permute({order}) would give the right shape"
     difference = len(expected) - len(actual)
-    if difference and _without_ones(expected) == _without_ones(actual):
+    if difference and without_ones(expected) == without_ones(actual):
         count = abs(difference)
         subject = "an axis of size 1 is" if count == 1 else f"{count} axes of size 1 are"
         if difference > 0:
@@ -94,20 +104,6 @@ def shape_advice(expected: Shape, actual: Shape) -> str:
             f"(bring the dims into the right order, then reshape to {list(expected)})"
         )
     return ""
-
-
-def _without_ones(shape: Shape) -> list[int]:
-    return [size for size in shape if size != 1]
-
-
-_MOST_ROWS, _MOST_COLUMNS = 12, 36  # of a picture; longer dimensions are joined into blocks
-_MOST_PATTERN_ROWS, _MOST_PATTERN_COLUMNS = 12, 64  # of a boolean matrix
-_TELLING = 0.2  # a smaller spread of the wrong share along a dimension tells nothing
-_FARTHEST = 1e9  # in units of the tolerance
-# The dimensions that a reader wants to see first, if all tell the same: heads by positions.
-_PREFERRED = ("H", "L", "Lq", "T", "Hkv", "Lk", "K", "B")
-# Rows are above columns in this order, so positions are columns below heads, but rows above keys.
-_ORDER = ("B", "H", "Hkv", "G", "L", "Lq", "T", "K", "Lk")
 
 
 def with_pictures(outcome: Outcome, comparison: Comparison) -> Outcome:

@@ -1,4 +1,4 @@
-"""Records that all other packages use: challenges, cases, reports, attempts and errors.
+"""Records that all other packages use: challenges, cases, checks, reports and errors.
 
 This package imports the standard library only.
 """

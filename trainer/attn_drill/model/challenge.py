@@ -1,4 +1,4 @@
-"""Challenges, and the submissions that answer them."""
+"""Challenges, the submissions that answer them with their limits, and right answers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Literal
 Kind = Literal["module", "function", "class"]
 Asked = Literal["often", "sometimes", "rarely"]
 ASKED: tuple[Asked, ...] = ("often", "sometimes", "rarely")
+SLEEP_FACTOR = 4  # a worker may wait for this many times its limit of CPU seconds
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,3 +106,40 @@ class Submission:
 
     name: str  # the file name that a report shows
     source: str
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of one run of a worker."""
+
+    # CPU seconds of all threads of the worker. Other load on the machine does not count.
+    seconds: float = 10.0
+    memory_mib: int = 2048  # beyond the memory of torch itself
+
+    @property
+    def memory_bytes(self) -> int:
+        """The limit of memory, as the kernel takes it."""
+        return self.memory_mib << 20
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class CallCost:
+    """The cost of one call of realistic size."""
+
+    operations: int  # without views
+    multiply_adds: int
+    peak_bytes: int  # the most bytes of new tensors that are in use at once
+
+
+@dataclass(frozen=True)
+class OtherAnswer:
+    """A right answer of the pack."""
+
+    name: str  # "reference", or the name of its file without the suffix
+    does: str  # the difference to the reference, in a sentence; "" for the reference
+    costs: str  # its price, in words; "" for the reference
+    source: str
+    cost: CallCost | None = None  # None if it could not be measured

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def first_of(names: Sequence[str], most: int) -> str:
-    """Return the first names, and the number of the others.
+def first_of(names: Sequence[str], most: int = 5) -> str:
+    """Return the first names, as many as fit into a sentence, and the number of the others.
 
     >>> first_of(["ana", "bob", "cy", "di"], 2), first_of(["ana"], 2)
     ('ana, bob and 2 more', 'ana')

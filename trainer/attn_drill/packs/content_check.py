@@ -16,7 +16,6 @@ from typing import Literal
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import PackError
 from attn_drill.packs import pack_reader
-from attn_drill.packs.follow_up import follow_up_problems, questions_of
 from attn_drill.packs.mistakes import pairs_of, patch, read_mistakes
 from attn_drill.packs.pack_reader import (
     also_right,
@@ -27,7 +26,7 @@ from attn_drill.packs.pack_reader import (
     solution,
     stub,
 )
-from attn_drill.packs.question_bank import topic_files
+from attn_drill.packs.question_bank import follow_up_problems, questions_of, topic_files
 from attn_drill.packs.stub_levels import at_level, steps
 from attn_drill.packs.toml import key_error, line_of, suggestion
 
@@ -37,6 +36,19 @@ TEXTS: Item = ("content", "texts")
 CASES: Item = ("content", "cases")
 _AND = " and "  # between the ids of a pair
 _SAMPLED = ("also right", "mistake", "pair")  # a quick check takes a sample of these
+
+FEWEST_MISTAKES = 12
+FEWEST_ALSO_RIGHT = 4
+FEWEST_STEPS = 2
+_IGNORED = re.compile(r"\..*|__pycache__")  # files of editors, Python and version control
+# An author may hide a folder with an underscore.
+_USED = re.compile(
+    r"challenges/(rules\.toml|_questions/[^/]+\.toml|_(?!questions/).*)"
+    r"|challenges/[^/]+/(challenge\.toml|stub\.py|cases\.py|prompt(\.[a-z]{2})?\.md)"
+    r"|solutions/[^/]+/(solution\.py|mistakes\.toml|follow_up\.toml|also_right/[^/]+\.py)"
+)
+_BLOCK = re.compile(r"^```[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_COMMENT = re.compile(r"\s*#.*")
 
 
 @dataclass(frozen=True)
@@ -93,20 +105,6 @@ def sample_items(
         challenge: [item for item in some if item[0] not in _SAMPLED or next(places) % every == 0]
         for challenge, some in all_items.items()
     }
-
-
-FEWEST_MISTAKES = 12
-FEWEST_ALSO_RIGHT = 4
-FEWEST_STEPS = 2
-_IGNORED = re.compile(r"\..*|__pycache__")  # files of editors, Python and version control
-# An author may hide a folder with an underscore.
-_USED = re.compile(
-    r"challenges/(rules\.toml|_questions/[^/]+\.toml|_(?!questions/).*)"
-    r"|challenges/[^/]+/(challenge\.toml|stub\.py|cases\.py|prompt(\.[a-z]{2})?\.md)"
-    r"|solutions/[^/]+/(solution\.py|mistakes\.toml|follow_up\.toml|also_right/[^/]+\.py)"
-)
-_BLOCK = re.compile(r"^```[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
-_COMMENT = re.compile(r"\s*#.*")
 
 
 def misplaced_files(root: Path) -> list[str]:

@@ -20,9 +20,16 @@ import msgspec
 from msgspec import Meta
 
 from attn_drill import __version__
-from attn_drill.model.challenge import Asked, Challenge, Kind
+from attn_drill.model.challenge import (
+    Asked,
+    Challenge,
+    Expression,
+    Kind,
+    OtherAnswer,
+    Parameter,
+    Signature,
+)
 from attn_drill.model.errors import DrillError, PackError
-from attn_drill.model.lesson import OtherAnswer
 from attn_drill.packs import toml
 from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.packs.stub_levels import LEVELS, Level, arranged, at_level
@@ -32,6 +39,8 @@ REFERENCE = "reference"  # the name of the reference among the right answers
 PACKAGE = Path(__file__).resolve().parents[1]
 # A table with the empty line under it, or the place before a list.
 _TABLE_OR_LIST = re.compile(r"^(?:\|.*\n)+\n|^(?=- )", re.MULTILINE)
+
+_DTYPE = re.compile(r"torch\.(float|int|uint|bfloat|complex)\d+|torch\.bool")
 
 
 class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -311,3 +320,57 @@ def content_digest(challenge: Challenge) -> str:
                 digest.update(f"\0{path.relative_to(root).as_posix()}\0".encode())
                 digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def signatures(challenge: Challenge) -> tuple[Signature, ...]:
+    """Return the interface that a submission must have: signatures of functions and methods.
+
+    The stub is parsed with `ast` and never run.
+    """
+    path = challenge.folder / "stub.py"
+    try:
+        tree = ast.parse(stub(challenge, "guided"))
+    except (SyntaxError, ValueError) as error:
+        raise not_python(path, error) from None
+    nodes = {getattr(node, "name", ""): node for node in tree.body}
+    read: list[Signature] = []
+    for entry in challenge.entry:
+        node = nodes.get(entry)
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef):
+            raise PackError(
+                f"{path} defines no {entry}, which challenge.toml names as `entry`. "
+                "Define it, or correct `entry`."
+            )
+        must_be_class = challenge.kind != "function" and entry == challenge.entry[0]
+        if must_be_class and not isinstance(node, ast.ClassDef):
+            raise PackError(
+                f"{path} defines {entry} as a function, but `kind` in challenge.toml is "
+                f'"{challenge.kind}". Define a class, or write kind = "function".'
+            )
+        if isinstance(node, ast.FunctionDef):
+            read.append(Signature(entry, _parameters(path, node)))
+            continue
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and (
+                method.name == "__init__" or not method.name.startswith("_")
+            ):
+                _, *parameters = _parameters(path, method)  # without `self`
+                read.append(Signature(f"{entry}.{method.name}", tuple(parameters)))
+    return tuple(read)
+
+
+def _parameters(path: Path, function: ast.FunctionDef) -> tuple[Parameter, ...]:
+    arguments, defaults = function.args.args, function.args.defaults
+    required = len(arguments) - len(defaults)
+    parameters = [Parameter(argument.arg) for argument in arguments[:required]]
+    for argument, node in zip(arguments[required:], defaults, strict=True):
+        text = ast.unparse(node)
+        try:
+            default = Expression(text) if _DTYPE.fullmatch(text) else ast.literal_eval(node)
+        except ValueError:
+            raise PackError(
+                f"{path}, line {argument.lineno}: the default of {argument.arg} must be a literal, "
+                "for example None, 1 or True, or a dtype, for example torch.float32."
+            ) from None
+        parameters.append(Parameter(argument.arg, required=False, default=default))
+    return tuple(parameters)

@@ -29,6 +29,23 @@ Level = Literal["arrange", "guided", "standard", "blank"]
 LEVELS: tuple[Level, ...] = get_args(Level)  # from most help to least
 TextLevel = Literal["guided", "standard", "blank"]  # made from the text of `stub.py` alone
 
+_INSTRUCTION = """\
+# Under every function are its lines in a wrong order. Some lines are wrong:
+# leave them out. Put the right lines into the right order in place of the
+# `raise`. A line keeps its indentation after "# ". Empty comments set apart
+# lines that stay together, such as an `if` and its body.
+
+"""
+_INDENT = "    "
+_RIGHT_PER_WRONG = 3
+_FEWEST_WRONG = 2
+# Characters: `int(...)` is natural. A mistake that makes a line longer is the last choice, because
+# a reader suspects it.
+_MOST_LONGER = 7
+_UNFINISHED = ast.parse("raise NotImplementedError").body
+_FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
+_LOOP = ast.For | ast.While | ast.With
+
 
 def at_level(stub: str, level: TextLevel) -> str:
     """Return the stub at this level. The text of `stub.py`, the guided level, must compile."""
@@ -72,24 +89,6 @@ def _step_lines(stub: str) -> list[int]:
         for token in tokens
         if token.type == tokenize.COMMENT and not token.line[: token.start[1]].strip()
     ]
-
-
-_INSTRUCTION = """\
-# Under every function are its lines in a wrong order. Some lines are wrong:
-# leave them out. Put the right lines into the right order in place of the
-# `raise`. A line keeps its indentation after "# ". Empty comments set apart
-# lines that stay together, such as an `if` and its body.
-
-"""
-_INDENT = "    "
-_RIGHT_PER_WRONG = 3
-_FEWEST_WRONG = 2
-# Characters: `int(...)` is natural. A mistake that makes a line longer is the last choice, because
-# a reader suspects it.
-_MOST_LONGER = 7
-_UNFINISHED = ast.parse("raise NotImplementedError").body
-_FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
-_LOOP = ast.For | ast.While | ast.With
 
 
 @dataclass(frozen=True)

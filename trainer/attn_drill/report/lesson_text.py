@@ -14,10 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from attn_drill.exercises.altered_reference import without_docstring
-from attn_drill.model.lesson import CallCost, Lesson, Note, OtherAnswer
+from attn_drill.model.challenge import CallCost, OtherAnswer
+from attn_drill.model.report import Lesson, Note
 from attn_drill.model.words import in_bytes, in_count
-from attn_drill.packs.follow_up import FollowUp
 from attn_drill.packs.pack_reader import REFERENCE
+from attn_drill.packs.question_bank import FollowUp
 from attn_drill.report.code_text import (
     Trimmed,
     code_block,

@@ -11,11 +11,13 @@ import ctypes
 import errno
 import struct
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 # machine -> (AUDIT_ARCH_*, column of the tables below)
 SECCOMP: dict[str, tuple[int, int]] = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 CAPSET: dict[str, int] = {"x86_64": 126, "aarch64": 91}
+CAPABILITIES_3 = 0x20080522  # <linux/capability.h>
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
 
 Numbers = tuple[int | None, int | None]
@@ -158,21 +160,7 @@ ALLOWED: Final[dict[str, Numbers]] = {
     "arch_prctl": (158, None),
 }
 
-
 OWN_PROCESS = -1  # in the values of a rule: the id of the process itself
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Allow a call if 32 bits of one argument have one of these values.
-
-    The kernel reads no other bits of these arguments, except of pointers.
-    """
-
-    argument: int  # counted from 0
-    values: tuple[int, ...]
-    is_upper: bool = False  # True for the upper 32 bits of the argument
-
 
 # CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, SETTLS, PARENT_SETTID, CHILD_CLEARTID: the flags
 # that pthread_create of glibc passes; and the same flags with CLONE_DETACHED, which musl passes.
@@ -219,6 +207,25 @@ _ARCH_PRCTL_CODES = (
     0x1023,  # ARCH_REQ_XCOMP_PERM
 )
 
+_LOAD, _IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
+_ALLOW, _KILL = 0x7FFF0000, 0x80000000
+_REFUSE = 0x00050000 | errno.ENOSYS
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
+_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Allow a call if 32 bits of one argument have one of these values.
+
+    The kernel reads no other bits of these arguments, except of pointers.
+    """
+
+    argument: int  # counted from 0
+    values: tuple[int, ...]
+    is_upper: bool = False  # True for the upper 32 bits of the argument
+
+
 # A call is allowed if all of its rules hold.
 RULES: Final[dict[str, tuple[Rule, ...]]] = {
     "clone": (Rule(0, _THREAD_FLAGS),),
@@ -233,11 +240,15 @@ RULES: Final[dict[str, tuple[Rule, ...]]] = {
 }
 
 
-_LOAD, _IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
-_ALLOW, _KILL = 0x7FFF0000, 0x80000000
-_REFUSE = 0x00050000 | errno.ENOSYS
-_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
-_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
+def libc() -> ctypes.CDLL:
+    """Return the C library, whose `errno` can be read after a call."""
+    return ctypes.CDLL(None, use_errno=True)
+
+
+@cache
+def landlock_abi() -> int:
+    """Return the version of the kernel's Landlock, or a number below 1 if it has no Landlock."""
+    return int(libc().syscall(LANDLOCK_CREATE_RULESET, None, 0, 1))
 
 
 def install(machine: str, own_process: int) -> bool:
@@ -252,8 +263,7 @@ def install(machine: str, own_process: int) -> bool:
     code = program(machine, own_process)
     buffer = ctypes.create_string_buffer(code, len(code))
     sock_fprog = struct.pack("<H6xQ", len(code) // 8, ctypes.addressof(buffer))
-    libc = ctypes.CDLL(None, use_errno=True)
-    return int(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, sock_fprog, 0, 0)) == 0
+    return int(libc().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, sock_fprog, 0, 0)) == 0
 
 
 def program(machine: str, own_process: int) -> bytes:

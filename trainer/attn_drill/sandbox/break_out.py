@@ -22,9 +22,10 @@ from typing import Any
 
 import torch
 
+from attn_drill.sandbox._system_calls import CAPABILITIES_3
+
 _PTRACE_SEIZE = 0x4206  # attaching would stop the grader
 _PR_GET_NO_NEW_PRIVS = 39
-_CAPABILITIES_3 = 0x20080522  # <linux/capability.h>
 _MQ_OPEN_UNLINK = {"x86_64": (240, 241), "aarch64": (180, 181)}
 # setxattrat of Linux 6.13; landlock_add_rule, process_mrelease, cachestat, setxattrat and
 # file_setattr, which fail on meaningless arguments; and a call number that no kernel has
@@ -185,7 +186,7 @@ def _has_no_privileges() -> bool:
     if libc.prctl(_PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 or not hasattr(libc, "capget"):
         return False
     capabilities = ctypes.create_string_buffer(24)
-    error = libc.capget(struct.pack("<Ii", _CAPABILITIES_3, 0), capabilities)
+    error = libc.capget(struct.pack("<Ii", CAPABILITIES_3, 0), capabilities)
     effective_and_permitted = struct.unpack("<II4xII4x", capabilities.raw)
     return error == 0 and not any(effective_and_permitted)
 

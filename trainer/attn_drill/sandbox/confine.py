@@ -20,15 +20,17 @@ import sys
 import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from attn_drill.sandbox import _system_calls
 from attn_drill.sandbox._system_calls import (
+    CAPABILITIES_3,
     CAPSET,
     LANDLOCK_ADD_RULE,
     LANDLOCK_CREATE_RULESET,
     LANDLOCK_RESTRICT_SELF,
+    landlock_abi,
+    libc,
 )
 from attn_drill.sandbox.isolation import has_seccomp
 
@@ -38,6 +40,19 @@ _SYSTEM_FILES = (
     *("/sys/devices/system/cpu", "/proc/cpuinfo", "/dev/urandom", "/dev/random", "/dev/zero"),
 )
 _SITE_NAMES = ("site-packages", "dist-packages")
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP = 1, 4, 24
+_PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
+FILE_BYTES = 16 << 20
+_OPEN_FILES = 256
+
+# Landlock access rights, <linux/landlock.h>
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
+_RIGHT_COUNT_BY_ABI = {1: 13, 2: 14, 3: 15, 4: 15}
+_MOST_RIGHTS = 16
+_ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | 1 << 15
+_READ_ONLY = _READ_FILE | _READ_DIR
+_ALL = (1 << _MOST_RIGHTS) - 1
 
 
 def readable_paths(hidden: Iterable[Path]) -> list[str]:
@@ -82,19 +97,6 @@ def _trees() -> list[str]:
     folders = (*_SYSTEM_FOLDERS, *stdlib, os.path.join(sys.base_prefix, "lib"), *sites)
     trees = {os.path.realpath(path): None for path in folders if path and os.path.isdir(path)}
     return list(trees)
-
-
-_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
-FILE_BYTES = 16 << 20
-_OPEN_FILES = 256
-
-# Landlock access rights, <linux/landlock.h>
-_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
-_RIGHT_COUNT_BY_ABI = {1: 13, 2: 14, 3: 15, 4: 15}
-_MOST_RIGHTS = 16
-_ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | 1 << 15
-_READ_ONLY = _READ_FILE | _READ_DIR
-_ALL = (1 << _MOST_RIGHTS) - 1
 
 
 class ConfinementError(Exception):
@@ -147,7 +149,7 @@ def _mapped_bytes() -> int | None:
 def die_with_parent() -> None:
     """Have the kernel send SIGKILL to this process when its parent dies (Linux)."""
     if sys.platform == "linux":
-        _libc().prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        libc().prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
 def shut_memory() -> None:
@@ -156,7 +158,7 @@ def shut_memory() -> None:
     The children of this process inherit the protection.
     """
     if sys.platform == "linux":
-        _libc().prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+        libc().prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def become_subreaper() -> None:
@@ -165,7 +167,7 @@ def become_subreaper() -> None:
     So this process finds a grandchild that has left its session.
     """
     if sys.platform == "linux":
-        _libc().prctl(36, 1, 0, 0, 0)
+        libc().prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,7 @@ class Landlock:
             _add_rule(own_ruleset, path, _READ_ONLY | _WRITE_FILE)
         _add_rule(own_ruleset, writable, _ALL & ~_EXECUTE)
         for ruleset in (self.ruleset, own_ruleset):
-            if _libc().syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0) != 0:
+            if libc().syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0) != 0:
                 raise _refused("apply the Landlock rules to a worker")
             os.close(ruleset)
 
@@ -220,7 +222,7 @@ def confine(landlock: Landlock | None, writable: str) -> None:
     """
     if sys.platform != "linux":
         return
-    if _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+    if libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise _refused("forbid new privileges")
     if landlock is not None:
         landlock.restrict(writable)
@@ -231,10 +233,6 @@ def confine(landlock: Landlock | None, writable: str) -> None:
 
 def _refused(action: str) -> ConfinementError:
     return ConfinementError(f"the kernel does not {action}: {os.strerror(ctypes.get_errno())}")
-
-
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
 
 
 def _folder_outside_room(path: str, room: str) -> str:
@@ -248,24 +246,18 @@ def _folder_outside_room(path: str, room: str) -> str:
     return path
 
 
-@cache
-def _abi() -> int:
-    """Return the version of the kernel's Landlock, or a number below 1 if it has no Landlock."""
-    return int(_libc().syscall(LANDLOCK_CREATE_RULESET, None, 0, 1))
-
-
 def _new_ruleset() -> int:
     """Return a descriptor of a ruleset that allows nothing; -1 if the kernel makes no ruleset.
 
     The ruleset forbids all files, TCP, and signals to processes outside.
     """
-    if (abi := _abi()) < 1:
+    if (abi := landlock_abi()) < 1:
         return -1
     tcp = 3 if abi >= 4 else 0
     scoped = 3 if abi >= 6 else 0
     attributes = struct.pack("<QQQ", _handled(abi), tcp, scoped)
     size = 8 if abi < 4 else 16 if abi < 6 else 24
-    return int(_libc().syscall(LANDLOCK_CREATE_RULESET, attributes, size, 0))
+    return int(libc().syscall(LANDLOCK_CREATE_RULESET, attributes, size, 0))
 
 
 def _handled(abi: int) -> int:
@@ -280,8 +272,8 @@ def _add_rule(ruleset: int, path: str, rights: int) -> None:
     except OSError:
         return
     try:
-        allowed = rights & _handled(_abi()) & (-1 if os.path.isdir(path) else _ON_FILES)
-        _libc().syscall(LANDLOCK_ADD_RULE, ruleset, 1, struct.pack("<Qi", allowed, fd), 0)
+        allowed = rights & _handled(landlock_abi()) & (-1 if os.path.isdir(path) else _ON_FILES)
+        libc().syscall(LANDLOCK_ADD_RULE, ruleset, 1, struct.pack("<Qi", allowed, fd), 0)
     finally:
         os.close(fd)
 
@@ -290,10 +282,8 @@ def _drop_capabilities() -> None:
     number = CAPSET.get(platform.machine())
     if number is None:
         return
-    libc = _libc()
     for capability in range(64):
-        if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
+        if libc().prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
             break
-    version_3 = 0x20080522
-    if libc.syscall(number, struct.pack("<Ii", version_3, 0), bytes(24)) != 0:
+    if libc().syscall(number, struct.pack("<Ii", CAPABILITIES_3, 0), bytes(24)) != 0:
         raise _refused("drop the capabilities of a worker")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path(__file__).resolve().parents[1]
+ROOT = PACKAGE.parent  # from which Python imports the package
 
 # Python, the system's loader and torch's libraries need these variables. No other variable reaches
 # a worker.

@@ -8,7 +8,6 @@ the limits hold, and `grade` refuses to start.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import io
 import os
 import platform
@@ -20,12 +19,11 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Literal, get_args
 
 from attn_drill.model.errors import DrillError
-from attn_drill.sandbox._system_calls import LANDLOCK_CREATE_RULESET, SECCOMP
-from attn_drill.sandbox.environment import clean_environment
+from attn_drill.sandbox._system_calls import SECCOMP, landlock_abi, libc
+from attn_drill.sandbox.environment import PACKAGE, clean_environment
 
 Isolation = Literal["kernel", "bubblewrap", "limits"]
 
@@ -36,7 +34,6 @@ FOLDER_BYTES = 64 << 20  # the most bytes that a worker's files may have at one 
 # leave in the room next to their folders is removed.
 ROOM_INSIDE = "/room"
 ARCHIVE = f"{ROOM_INSIDE}/engine.zip"
-_PACKAGE = Path(__file__).resolve().parents[1]
 _PR_GET_SECCOMP = 21
 
 
@@ -61,12 +58,12 @@ def chosen_isolation() -> Isolation:
 
 
 def _has_landlock() -> bool:
-    return int(_libc().syscall(LANDLOCK_CREATE_RULESET, None, 0, 1)) >= 1
+    return landlock_abi() >= 1
 
 
 def has_seccomp() -> bool:
     """Return whether this kernel has seccomp, and attn-drill knows the calls of this machine."""
-    return platform.machine() in SECCOMP and _libc().prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
+    return platform.machine() in SECCOMP and libc().prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
 
 
 def bubblewrap_works() -> bool:
@@ -153,8 +150,8 @@ def _own_code() -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for part in (".", "model", "sandbox", "worker"):
-            for path in sorted((_PACKAGE / part).glob("*.py")):
-                archive.write(path, path.relative_to(_PACKAGE.parent))
+            for path in sorted((PACKAGE / part).glob("*.py")):
+                archive.write(path, path.relative_to(PACKAGE.parent))
     return buffer.getvalue()
 
 
@@ -265,7 +262,3 @@ def children(pid: int) -> list[int]:
     except (OSError, ValueError):
         return pids
     return pids
-
-
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)

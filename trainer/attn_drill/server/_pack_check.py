@@ -10,8 +10,7 @@ from attn_drill.casekit.case_rules import case_problems
 from attn_drill.casekit.draw import Draw
 from attn_drill.diagnosis.diagnose import Diagnoser
 from attn_drill.grading.case_set import CaseSet
-from attn_drill.grading.content import in_authors_words, load_content, raised_in
-from attn_drill.grading.examples import wrong_examples
+from attn_drill.grading.content import in_authors_words, load_content, raised_in, wrong_examples
 from attn_drill.grading.grader import Grader, Judgement
 from attn_drill.model.challenge import Challenge, Mistake, Submission
 from attn_drill.model.checks import CHECK_ORDER

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attn_drill.grading.grader import Grader, Judgement
-from attn_drill.model.challenge import Challenge
+from attn_drill.model.challenge import Challenge, Limits
 from attn_drill.model.errors import DrillError, GraderError
-from attn_drill.model.limits import Limits
 from attn_drill.packs import pack_reader
 from attn_drill.packs.pack_reader import content_digest, find_in
 from attn_drill.server.messages import (

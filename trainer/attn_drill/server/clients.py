@@ -1,4 +1,4 @@
-"""The processes of graders: a single process, a pool, and the jobs of `pack check`."""
+"""The processes of graders: one process, that of a session, a pool, the jobs of `pack check`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from queue import SimpleQueue
 from typing import IO
 
-from attn_drill.model.challenge import Challenge
+from attn_drill.model.challenge import DEFAULT_LIMITS, Challenge
 from attn_drill.model.errors import GraderError
-from attn_drill.model.limits import DEFAULT
 from attn_drill.packs.content_check import CASES, Item, Row
 from attn_drill.sandbox import environment
 from attn_drill.server.messages import (
+    HEAD_BYTES,
     Checked,
     CheckItems,
     Grade,
@@ -31,6 +31,7 @@ from attn_drill.server.messages import (
     Reply,
     Request,
     Verdict,
+    body_length,
     packed,
     read_message,
     refusal,
@@ -43,6 +44,12 @@ _MAIN = "attn_drill.server"
 _END_SECONDS = 2.0
 _PATIENCE_SECONDS = 300.0  # for the import of torch, a diagnosis, or a machine that is blocked
 _TIMES_THE_LIMIT = 60  # the limit is CPU time, and many submissions may share a core
+
+_TRIES = 2
+Packs = tuple[str, ...]
+
+_Job = tuple[Challenge, tuple[Item, ...]]
+_AT_ONCE = 24  # items of a job: a server prepares the cases of a challenge again after another one
 
 
 class ServerLostError(Exception):
@@ -106,7 +113,7 @@ class ServerProcess:
         if isinstance(request, Grade):
             patience += _TIMES_THE_LIMIT * request.seconds
         if isinstance(request, CheckItems):
-            patience += _TIMES_THE_LIMIT * DEFAULT.seconds * len(request.items)
+            patience += _TIMES_THE_LIMIT * DEFAULT_LIMITS.seconds * len(request.items)
         deadline = time.monotonic() + patience
         if not self.send(request):
             raise ServerLostError(self.last_words() or "the grading process ended")
@@ -152,8 +159,36 @@ class ServerProcess:
         self._errors.close()
 
 
-_TRIES = 2
-Packs = tuple[str, ...]
+class AsyncClient(ServerProcess):
+    """A grading server whose replies are received as soon as they are sent.
+
+    The server starts at once, so it imports torch while the screen is drawn.
+    """
+
+    def __init__(self, *packs: Path) -> None:
+        super().__init__(packs)
+
+    async def replies(self) -> AsyncIterator[Reply]:
+        """Yield the replies as they arrive. End when the server ends."""
+        import asyncio  # noqa: PLC0415  # takes time, and only a session needs it
+
+        reader = asyncio.StreamReader()
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), self.output
+        )
+        try:
+            while True:
+                head = await reader.readexactly(HEAD_BYTES)
+                yield unpacked_reply(await reader.readexactly(body_length(head)))
+        except asyncio.IncompleteReadError:
+            return
+        finally:
+            transport.close()
+
+    def close(self, patience: float = 0.5) -> None:
+        """End the server and its workers."""
+        super().close(patience)
 
 
 class ServerPool:
@@ -255,10 +290,6 @@ def answer(packs: Packs, request: bytes) -> bytes:
     grade = unpacked_request(request)
     assert isinstance(grade, Grade)
     return packed(pool.ask(packs, grade))
-
-
-_Job = tuple[Challenge, tuple[Item, ...]]
-_AT_ONCE = 24  # items of a job: a server prepares the cases of a challenge again after another one
 
 
 def check_pack(

@@ -15,11 +15,9 @@ from typing import Any
 
 import msgspec
 
-from attn_drill.model.challenge import Submission
+from attn_drill.model.challenge import DEFAULT_LIMITS, Submission
 from attn_drill.model.errors import DrillError, GraderError
-from attn_drill.model.lesson import Lesson
-from attn_drill.model.limits import DEFAULT
-from attn_drill.model.report import Report, Trace
+from attn_drill.model.report import Lesson, Report, Trace
 from attn_drill.packs.content_check import Item, Row
 
 MOST_BYTES = 1 << 28  # of a message
@@ -59,8 +57,8 @@ class Grade(msgspec.Struct, tag=True, frozen=True):
     content: str = ""
     # Whether to refuse if the self-test of the sandbox fails on this machine.
     needs_isolation: bool = False
-    seconds: float = DEFAULT.seconds  # limit of CPU time
-    memory_mib: int = DEFAULT.memory_mib  # beyond the memory of torch itself
+    seconds: float = DEFAULT_LIMITS.seconds  # limit of CPU time
+    memory_mib: int = DEFAULT_LIMITS.memory_mib  # beyond the memory of torch itself
     planted: tuple[str, ...] = ()  # the ids of the mistakes that a bug hunt put into the file
     is_diagnosed: bool = True  # whether a failure is explained
     # Whether points follow from the report: it has the shares of the checks, and says if the named

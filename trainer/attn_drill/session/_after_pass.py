@@ -13,10 +13,10 @@ from rich.text import Text
 
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import PackError
-from attn_drill.model.lesson import Lesson
-from attn_drill.packs.follow_up import FollowUp, follow_ups
+from attn_drill.model.report import Lesson
 from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.packs.pack_reader import other_answers
+from attn_drill.packs.question_bank import FollowUp, follow_ups
 from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts

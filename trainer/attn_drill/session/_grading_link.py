@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
-from attn_drill.server.client import AsyncClient
+from attn_drill.server.clients import AsyncClient
 from attn_drill.server.messages import Prepare, Reply, Request
 
 # The most processes in one session, and the pause before each of them except the first.

@@ -10,8 +10,7 @@ from typing import Literal
 from attn_drill.app.start_challenge import next_steps
 from attn_drill.model.challenge import Submission
 from attn_drill.model.errors import DrillError
-from attn_drill.model.lesson import Lesson
-from attn_drill.model.report import Report, Trace
+from attn_drill.model.report import Lesson, Report, Trace
 from attn_drill.packs import pack_reader
 from attn_drill.packs.stub_levels import Level
 from attn_drill.practice.journal import Journal

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from attn_drill.exercises.interview import ScoreSheet
-from attn_drill.packs.follow_up import FollowUp
+from attn_drill.packs.question_bank import FollowUp
 from attn_drill.practice.facts import QuestionsLeft
 from attn_drill.report.lesson_text import render_follow_up
 from attn_drill.report.results_text import minutes, render_sheet

@@ -42,8 +42,13 @@ from attn_drill.model.report import Report
 from attn_drill.model.words import plural
 from attn_drill.packs import pack_reader
 from attn_drill.packs.catalogue import Catalogue
-from attn_drill.packs.follow_up import FollowUp, answers_path, read_follow_ups, without_questions
 from attn_drill.packs.mistakes import read_mistakes
+from attn_drill.packs.question_bank import (
+    FollowUp,
+    answers_path,
+    read_follow_ups,
+    without_questions,
+)
 from attn_drill.practice import facts
 from attn_drill.practice.facts import InterviewBegan
 from attn_drill.practice.journal import Journal

@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from attn_drill.model.errors import DrillError
 from attn_drill.practice.journal import Journal
-from attn_drill.server.client import AsyncClient
+from attn_drill.server.clients import AsyncClient
 from attn_drill.session._dialogs import Confirm, Help
 from attn_drill.session._drill_app import LEAST_SIZE, WIDE, run_screen
 from attn_drill.session._editor import find_editor, mark_of, run_editor, saves

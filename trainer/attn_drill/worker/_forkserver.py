@@ -49,16 +49,33 @@ from attn_drill.sandbox.isolation import (
     unlinked_bytes,
     used_bytes,
 )
-from attn_drill.worker._channel import Channel
 from attn_drill.worker._worker import Worker, load_drive
 from attn_drill.worker.case_runner import CaseRunner, Hooks, KeptTensors
-from attn_drill.worker.execution import Drive, leaves
-from attn_drill.worker.guarded_call import GuardedCall, is_out_of_memory
+from attn_drill.worker.execution import Drive, GuardedCall, is_out_of_memory, leaves
 from attn_drill.worker.library_calls import LibraryCalls, hide_packages
-from attn_drill.worker.protocol import REPLY, Call, Request, Run, SubmittedFile, decode, fill_all
+from attn_drill.worker.protocol import (
+    REPLY,
+    Call,
+    Channel,
+    Request,
+    Run,
+    SubmittedFile,
+    decode,
+    fill_all,
+)
 
 _WIDTH = 4
 _SMALL = 1 << 16  # entries of all input tensors of a case together
+
+# Exit codes of a worker. 86: attn-drill's own code failed, most likely because the submission
+# changed it. 87: it found no free memory, because the submission has taken all. 88: the kernel did
+# not confine the worker, which has run no submission.
+BROKEN_WORKER, OUT_OF_MEMORY, NOT_CONFINED = 86, 87, 88
+_LOOK_SECONDS = 0.05
+_LOOKS_AT_MAPS = 10  # one in ten, because torch maps a thousand files
+_ENDING_SECONDS = 2.0  # for a worker that has closed its pipes
+MOST_THREADS = 256
+_MOST_PROCESSES = 32  # if the isolation allows any
 
 
 class _Rehearsed(nn.Module):
@@ -134,17 +151,6 @@ def _run(dtype: str, mode: str, shapes: Mapping[str, int], tensors: list[Tensor]
     x = {"x": {"tensor": first_id}}
     calls = [Call(gradients=True), Call("second", is_in_same_memory=True)]
     return Run({}, {}, x, x, parameters, {"out": first_id}, dtype, mode, {}, ["x"], calls)
-
-
-# Exit codes of a worker. 86: attn-drill's own code failed, most likely because the submission
-# changed it. 87: it found no free memory, because the submission has taken all. 88: the kernel did
-# not confine the worker, which has run no submission.
-BROKEN_WORKER, OUT_OF_MEMORY, NOT_CONFINED = 86, 87, 88
-_LOOK_SECONDS = 0.05
-_LOOKS_AT_MAPS = 10  # one in ten, because torch maps a thousand files
-_ENDING_SECONDS = 2.0  # for a worker that has closed its pipes
-MOST_THREADS = 256
-_MOST_PROCESSES = 32  # if the isolation allows any
 
 
 @dataclass

@@ -22,15 +22,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attn_drill.worker._channel import Channel
 from attn_drill.worker.arguments import found_parameters
 from attn_drill.worker.case_runner import RECORDED, CaseRunner, Hooks
-from attn_drill.worker.execution import Drive
-from attn_drill.worker.guarded_call import GuardedCall
+from attn_drill.worker.execution import Drive, GuardedCall
 from attn_drill.worker.library_calls import LibraryCalls
 from attn_drill.worker.protocol import (
     NOTE,
     PART,
+    Channel,
     NotAllowed,
     Reply,
     Request,
@@ -121,14 +120,13 @@ class Worker(Hooks):
         return None if self.reply.load_failure else module.__dict__
 
     def _has_entries(self, namespace: dict[str, Any]) -> bool:
-        self.reply.defined = [
-            cap(name, 80)
-            for name, value in namespace.items()
-            if isinstance(name, str)
-            and not name.startswith("__")
-            and getattr(value, "__module__", None) == MODULE_NAME
-            and callable(value)
-        ][:40]
+        defined: list[str] = []
+        for name, value in namespace.items():
+            if not isinstance(name, str) or name.startswith("__"):
+                continue
+            if getattr(value, "__module__", None) == MODULE_NAME and callable(value):
+                defined.append(cap(name, 80))
+        self.reply.defined = defined[:40]
         problems = {name: self._problem_of(name, namespace) for name in self.request.entry}
         self.reply.not_callable = {name: problem for name, problem in problems.items() if problem}
         return not self.reply.not_callable

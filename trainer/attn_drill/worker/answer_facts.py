@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attn_drill.worker._meter import Meter, lines_of, tensors_in
+from attn_drill.worker._observers import Meter, lines_of, tensors_in
 from attn_drill.worker.execution import without_first_weights
 from attn_drill.worker.protocol import CopyFact, Facts, HeldFact
 from attn_drill.worker.torch_private import DispatchMode

@@ -18,14 +18,14 @@ import msgspec
 import torch
 from torch import Tensor, nn
 
-from attn_drill.worker import layer_matching, weights
-from attn_drill.worker._meter import measured
-from attn_drill.worker._recorder import Recorder
+from attn_drill.worker import layer_matching
+from attn_drill.worker._observers import Recorder, measured
 from attn_drill.worker.answer_facts import FactsRecorder, realistic_facts, unused_state
 from attn_drill.worker.arguments import adapted, call_entry
 from attn_drill.worker.execution import (
     Drive,
     Given,
+    GuardedCall,
     build,
     gradients,
     lay_out,
@@ -34,7 +34,6 @@ from attn_drill.worker.execution import (
     module_parameters,
     overwrite,
 )
-from attn_drill.worker.guarded_call import GuardedCall
 from attn_drill.worker.layer_matching import Assignment, Contract
 from attn_drill.worker.protocol import (
     DTYPES,
@@ -236,7 +235,9 @@ class CaseRunner:
                 continue
             if case.assignment is not None and not case.run.initial:
                 values = self._tensors_of(case.run.parameters)
-                weights.load(case.implementation, case.contract, case.assignment, values)
+                layer_matching.load_weights(
+                    case.implementation, case.contract, case.assignment, values
+                )
             self.hooks.start_run(case.index)
             _seed(self.request.random_seed)  # a run alone repeats a run among others
             if case.recorder is None:
@@ -281,7 +282,7 @@ class CaseRunner:
         if reply.failure is not None:
             return None
         values = self._tensors_of(run.parameters)
-        contract = layer_matching.contract_of(weights.shapes_of(values))
+        contract = layer_matching.contract_of(layer_matching.shapes_of(values))
         return _Case(run_index, run, reply, implementation, contract, recorder)
 
     def _build(self, run: Run, lost: list[str]) -> Any:
@@ -467,7 +468,7 @@ class CaseRunner:
             return
         by_name = {name: computed[name] for name in wanted}
         if case.assignment is not None:
-            by_name |= weights.by_contract(
+            by_name |= layer_matching.gradients_by_contract(
                 case.contract,
                 case.assignment,
                 computed,
@@ -530,7 +531,7 @@ class CaseRunner:
 
 def _described_parameters(module: nn.Module) -> tuple[dict[str, list[int]], dict[str, str]]:
     """Return the shapes of parameters, and the names that share a parameter, for a reply."""
-    shapes, shared = weights.parameter_names(module)
+    shapes, shared = layer_matching.parameter_names(module)
     capped = {cap(name, 200): list(shape) for name, shape in list(shapes.items())[:200]}
     names = {cap(name, 200): cap(other, 200) for name, other in list(shared.items())[:200]}
     return capped, names

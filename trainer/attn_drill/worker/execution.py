@@ -1,16 +1,19 @@
-"""Run one case on an implementation.
+"""Run one case on an implementation, and put the exceptions of its code into words.
 
 The worker runs a submission with this code, and the grader runs the reference with the same code.
 """
 
 from __future__ import annotations
 
+import errno
+import linecache
+import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,9 +21,22 @@ import torch
 from torch import Tensor, nn
 
 from attn_drill.model.challenge import Signature
+from attn_drill.sandbox.confine import FILE_BYTES
+from attn_drill.sandbox.isolation import FOLDER_BYTES
 from attn_drill.worker.arguments import construct, own_module
+from attn_drill.worker.protocol import CallFailure, FrameData, cap
+from attn_drill.worker.returns import UnexpectedReturnError
 
 Drive = Callable[[Any, Any], dict[str, Tensor]]
+
+_FUNCTIONS: WeakKeyDictionary[nn.Module, SimpleNamespace] = WeakKeyDictionary()
+
+_TOO_MUCH = {
+    errno.ENOSPC: f"it wrote more than the {FOLDER_BYTES >> 20} MiB that a submission may write",
+    errno.EFBIG: f"it wrote a file of more than {FILE_BYTES >> 20} MiB, which no submission may",
+}
+_REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOSYS)
+_MOST_CAUSES = 8
 
 
 @dataclass(frozen=True)
@@ -77,9 +93,6 @@ def build(
     if len(entry) == 1:
         return namespace[entry[0]]
     return SimpleNamespace(**{name: namespace[name] for name in entry})
-
-
-_FUNCTIONS: WeakKeyDictionary[nn.Module, SimpleNamespace] = WeakKeyDictionary()
 
 
 def functions_of(module: nn.Module) -> Any:
@@ -250,3 +263,96 @@ def gradients(
 def module_parameters(implementation: Any) -> dict[str, Tensor]:
     """Return the parameters of a module by name; {} for a function."""
     return dict(implementation.named_parameters()) if isinstance(implementation, nn.Module) else {}
+
+
+class GuardedCall:
+    """Calls into the file at `path`. Of every traceback, only the lines of that file are kept."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def call(self, phase: str, action: Callable[[], Any]) -> tuple[Any, CallFailure | None]:
+        """Return the result of `action` and None, or None and the failure if `action` raises.
+
+        Args:
+            phase: the name of the phase for the failure, for example "forward".
+        """
+        try:
+            return action(), None
+        # SystemExit and KeyboardInterrupt too: the learner's code may raise any exception. And to
+        # read the attributes of that exception may raise another.
+        except BaseException as error:
+            try:
+                return None, self._described(phase, error)
+            except BaseException:
+                return None, CallFailure(phase, "Exception", "an exception that cannot be shown")
+
+    def frames(self, stack: Iterable[tuple[FrameType, int]]) -> list[FrameData]:
+        """Return the file's own frames of a stack, outermost first, at most the last 8."""
+        frames: list[FrameData] = []
+        for frame, line in stack:
+            if frame.f_code.co_filename == self.path:
+                text = linecache.getline(self.path, line or 0).strip()
+                frames.append(FrameData(line or 0, cap(frame.f_code.co_name, 100), cap(text, 200)))
+        return frames[-8:]
+
+    def _described(self, phase: str, error: BaseException) -> CallFailure:
+        text = _text_of(error)
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            text = f"No module named {error.name!r}"  # also of a hidden package
+        if refused := refused_action(error):
+            text = f"{refused} ({text})"
+        if (
+            isinstance(error, SyntaxError)
+            and type(error).__module__ == "builtins"
+            and str(error.filename) == self.path
+        ):
+            number = error.lineno
+            line = number if isinstance(number, int) and 0 <= number <= 10**9 else 0
+            frames = [FrameData(line, "", cap(str(error.text or "").strip(), 200))]
+            text = str(error.msg)
+        else:
+            frames = self.frames(traceback.walk_tb(error.__traceback__))
+        if isinstance(error, UnexpectedReturnError):
+            frames = []
+        if phase == "import" and isinstance(error, MemoryError) and not frames:
+            return CallFailure(
+                phase, "SyntaxError", "the file is nested too deeply for Python's parser"
+            )
+        return CallFailure(
+            phase, cap(type(error).__name__, 200), cap(text), frames, is_out_of_memory(error)
+        )
+
+
+def refused_action(error: BaseException) -> str:
+    """Return a sentence if the system refused something that the submission tried, or "".
+
+    The refusal may be the exception itself, or one of the exceptions that caused it.
+    """
+    cause: BaseException | None = error
+    for _ in range(_MOST_CAUSES):
+        if isinstance(cause, OSError) and cause.errno in _TOO_MUCH:
+            return _TOO_MUCH[cause.errno]
+        if isinstance(cause, OSError) and cause.errno in _REFUSED:
+            path = cause.filename if isinstance(cause.filename, str) else ""
+            if path and cause.errno != errno.ENOSYS:  # that call itself is refused
+                return f"it tried to read or change {path[:200]}, which a submission may not do"
+            return (
+                "it tried to use the network, to start a process, or to do something else that a "
+                "submission may not do"
+            )
+        cause = None if cause is None else cause.__cause__ or cause.__context__
+    return ""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether Python or torch's allocator requested more memory than the limit allows."""
+    refused = isinstance(error, OSError) and error.errno == errno.ENOMEM
+    return refused or isinstance(error, MemoryError) or "can't allocate memory" in _text_of(error)
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "(its message cannot be shown)"

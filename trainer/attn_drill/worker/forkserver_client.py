@@ -4,8 +4,8 @@ The fork server must know nothing, because a worker can read all memory that the
 the time of the fork. So the fork server is forked from a process that was started with a clean
 environment and without arguments (`attn_drill.server`), and before any reference is loaded. The
 grader and the fork server communicate over a socket pair, so there is no address to which a
-submission could connect, and no worker inherits the socket. A worker has only pipes. `forkserver`
-is the code of the fork server itself.
+submission could connect, and no worker inherits the socket. A worker has only pipes. The code of
+the fork server itself is in `_forkserver`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from attn_drill.model.challenge import Limits
 from attn_drill.model.errors import GraderError
-from attn_drill.model.limits import Limits
 from attn_drill.sandbox import confine, environment
 from attn_drill.sandbox.isolation import (
     ROOM_INSIDE,
@@ -45,6 +45,10 @@ from attn_drill.worker.protocol import REPLY, message
 _GONE_SECONDS = 5.0
 _PIPE_BYTES = 1 << 20
 _ANSWER_SECONDS = 120.0  # of silence, then it is lost
+
+# The process id of a fork server, and the grader's end of the control socket.
+Started = tuple[int, socket.socket]
+_prepared: list[Started] = []
 
 
 @dataclass(frozen=True)
@@ -83,11 +87,6 @@ class ForkServerLostError(GraderError):
 
     A new fork server can do the same work again.
     """
-
-
-# The process id of a fork server, and the grader's end of the control socket.
-Started = tuple[int, socket.socket]
-_prepared: list[Started] = []
 
 
 def prepare() -> None:

@@ -1,4 +1,6 @@
-"""The messages between grader and worker, and their encoding: JSON and raw tensor bytes, no pickle.
+"""The messages between grader and worker, their encoding, and the worker's ends of the pipes.
+
+A message is encoded as JSON and raw tensor bytes, never as a pickle.
 
 A frame has a header length of 4 bytes, a JSON header, and the tensors one after another, each
 padded to a multiple of 8 bytes. A message in the pipe has a kind of 1 byte, a length of 8 bytes and
@@ -20,6 +22,8 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
+import select
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
@@ -78,6 +82,11 @@ DTYPES: dict[str, torch.dtype] = {
     )
 }
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+Places = Annotated[list[Index], msgspec.Meta(max_length=50)]
+
+HEAD_BYTES = 9  # one byte for the kind, eight bytes for the length
+_CHUNK = 1 << 20
 
 
 def name_of(dtype: torch.dtype) -> str:
@@ -199,9 +208,6 @@ class HeldFact(msgspec.Struct, frozen=True):
 
     line: Index
     size: Count
-
-
-Places = Annotated[list[Index], msgspec.Meta(max_length=50)]
 
 
 class Facts(msgspec.Struct):
@@ -518,6 +524,54 @@ def fill_all(trees: Mapping[str, Any], tensors: Sequence[Tensor]) -> dict[str, A
 def message(kind: bytes, payload: bytes) -> bytes:
     """Return a message for the pipe: kind, length, payload."""
     return kind + struct.pack("<Q", len(payload)) + payload
+
+
+def payload_bytes(head: bytes | bytearray) -> int:
+    """Return the length of the payload that follows the head of a message."""
+    length: int = struct.unpack_from("<Q", head, 1)[0]
+    return length
+
+
+class Channel:
+    """A worker's ends of its two pipes: requests in, replies out.
+
+    They are pipes and not sockets, because a pipe can carry only bytes, in order. A socket could
+    also carry descriptors.
+    """
+
+    def __init__(self, requests: int, replies: int) -> None:
+        self._requests, self._replies = requests, replies
+
+    def receive(self) -> bytes:
+        """Return the payload of the next message.
+
+        Raises:
+            ConnectionError: if the grader has closed the pipe.
+        """
+        return self._read(payload_bytes(self._read(HEAD_BYTES)))
+
+    def send(self, kind: bytes, payload: bytes) -> None:
+        """Send a whole message, even if the submission has made the descriptor non-blocking."""
+        write_all(self._replies, message(kind, payload))
+
+    def _read(self, count: int) -> bytes:
+        received = bytearray()
+        while len(received) < count:
+            part = os.read(self._requests, min(count - len(received), _CHUNK))
+            if not part:
+                raise ConnectionError("the grader closed the pipe")
+            received += part
+        return bytes(received)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all bytes. Wait while the pipe is full."""
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(descriptor, rest) :]
+        except BlockingIOError:
+            select.select([], [descriptor], [])
 
 
 def mark(part: str) -> bytes:

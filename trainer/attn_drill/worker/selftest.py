@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attn_drill.model.limits import Limits
+from attn_drill.model.challenge import Limits
+from attn_drill.sandbox.environment import PACKAGE
 from attn_drill.sandbox.isolation import FOLDER_BYTES, Isolation
 from attn_drill.worker._forkserver import MOST_THREADS
 from attn_drill.worker.forkserver_client import ForkServer
 from attn_drill.worker.protocol import Request, SubmittedFile, TensorTable, encode
 from attn_drill.worker.worker_client import WorkerRun
 
-_PACKAGE = Path(__file__).resolve().parents[1]
 _LIMITS = Limits(seconds=20.0, memory_mib=1024)
 _REQUEST = encode(Request("def drive(): ...", "function", [], 0, [], []), TensorTable())
 # The fork server has imported the trials, so a worker need not read the file.
@@ -74,7 +74,7 @@ def selftest_fork_server(fork_server: ForkServer, hidden: Iterable[Path]) -> Sel
         trial = {
             "kind": "all",
             "solutions": str(solutions or other),
-            "engine": str(_PACKAGE / "grading" / "judge.py"),
+            "engine": str(PACKAGE / "grading" / "judge.py"),
             "home_files": _some_files_in(Path.home()),
             "other": str(other),
             "leased": _installed(leased),

@@ -21,14 +21,14 @@ from typing import Literal
 import msgspec
 from torch import Tensor
 
+from attn_drill.model.challenge import SLEEP_FACTOR, Limits
 from attn_drill.model.errors import GraderError
-from attn_drill.model.limits import SLEEP_FACTOR, Limits
 from attn_drill.model.report import Frame
-from attn_drill.worker._channel import HEAD_BYTES, payload_bytes
 from attn_drill.worker._forkserver import BROKEN_WORKER, NOT_CONFINED, OUT_OF_MEMORY
 from attn_drill.worker.forkserver_client import ForkServer, WorkerEnd
 from attn_drill.worker.protocol import (
     FILE,
+    HEAD_BYTES,
     MOST_REPLY_BYTES,
     MOST_TENSORS,
     NOTE,
@@ -40,6 +40,7 @@ from attn_drill.worker.protocol import (
     SubmittedFile,
     decode,
     message,
+    payload_bytes,
 )
 
 MOST_OUTPUT_BYTES = 1 << 20  # of the printed output, which are kept
@@ -61,15 +62,27 @@ _FAULT = re.compile(
     r'File "(?P<path>[^"\n]{0,4096})", line (?P<line>\d{1,9}) in (?P<function>\S{1,100})'
 )
 
+How = Literal["replied", "timeout", "died", "garbage"]
+
+_ENDS = {
+    -signal.SIGKILL: (
+        "the process was killed (the system does that when memory or CPU time runs out)"
+    ),
+    -signal.SIGSEGV: "the process crashed with a segmentation fault",
+    OUT_OF_MEMORY: "it used all the memory that the limit allows",
+    BROKEN_WORKER: (
+        "the code that runs your file was broken from inside it (were all descriptors closed, "
+        "or torch's functions replaced?)"
+    ),
+    0: "the process ended itself (os._exit?) before all cases had run",
+}
+
 
 class SupersededError(BaseException):
     """Raised if nobody wants the result any more, because another request has arrived.
 
     The class is no subclass of Exception, so that no handler treats it as an ordinary failure.
     """
-
-
-How = Literal["replied", "timeout", "died", "garbage"]
 
 
 @dataclass
@@ -362,20 +375,6 @@ class WorkerRun:
         return tuple(
             Frame(int(match["line"]), match["function"], "") for match in reversed(matches[:8])
         )
-
-
-_ENDS = {
-    -signal.SIGKILL: (
-        "the process was killed (the system does that when memory or CPU time runs out)"
-    ),
-    -signal.SIGSEGV: "the process crashed with a segmentation fault",
-    OUT_OF_MEMORY: "it used all the memory that the limit allows",
-    BROKEN_WORKER: (
-        "the code that runs your file was broken from inside it (were all descriptors closed, "
-        "or torch's functions replaced?)"
-    ),
-    0: "the process ended itself (os._exit?) before all cases had run",
-}
 
 
 def _how_it_died(end: WorkerEnd) -> str:

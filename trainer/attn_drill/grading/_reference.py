@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -31,13 +31,15 @@ from attn_drill.worker.execution import (
 from attn_drill.worker.protocol import DTYPES
 from attn_drill.worker.returns import plain_value
 
+_MOST_DRAWINGS = 16  # dropout patterns whose gradients are kept
+
 
 @dataclass(frozen=True)
 class Value:
     """The expected value of one tensor."""
 
     value: Tensor  # in float64
-    lost: float  # the rounding loss of the case's dtype, as `tolerance.loss` measures it
+    lost: float  # the rounding loss of the case's dtype, as `loss` measures it
     dtype: str  # the dtype that the submission's tensor must have
 
 
@@ -94,16 +96,6 @@ def _largest(value: Tensor) -> float:
     return float(value.abs().max()) if value.numel() else 0.0
 
 
-class ResultSource(Protocol):
-    """The part of `reference.Reference` that a case uses."""
-
-    def expect(self, prepared: PreparedCase) -> Expected: ...
-
-    def gradients_under(
-        self, prepared: PreparedCase, output: str, actual: Tensor
-    ) -> Expected | None: ...
-
-
 @dataclass(frozen=True, eq=False)
 class PreparedCase:
     """A case with its inputs, weights and expected results."""
@@ -114,7 +106,7 @@ class PreparedCase:
     parameters: Mapping[str, Tensor]  # the weights, by the names of the contract
     # The output gradients of the backward pass, by output; empty if the case compares no gradients.
     cotangents: Mapping[str, Tensor]
-    reference: ResultSource  # computes the expected results
+    reference: Reference  # computes the expected results
     exact: Any  # the reference's module or function in float64
     # The smaller case of the same growth probe, if this case is the larger one.
     smaller: PreparedCase | None = None
@@ -202,17 +194,15 @@ class ReplayedDropout(TorchFunctionMode):
         weights = args[0] if args else (kwargs or {})["input"]
         count = math.prod(weights.shape)
         for kept in self._kept.values():
-            if kept.numel() == count and _without_ones(kept.shape) == _without_ones(weights.shape):
+            if kept.numel() == count and without_ones(kept.shape) == without_ones(weights.shape):
                 self.calls += 1
                 return weights * (kept.reshape(weights.shape).to(weights.dtype) / (1 - self._p))
         return weights
 
 
-def _without_ones(shape: torch.Size) -> list[int]:
+def without_ones(shape: Sequence[int]) -> list[int]:
+    """Return the sizes of the axes that are longer than 1, or empty."""
     return [size for size in shape if size != 1]
-
-
-_MOST_DRAWINGS = 16  # dropout patterns whose gradients are kept
 
 
 @dataclass
@@ -256,7 +246,7 @@ class Reference:
     def expect(self, prepared: PreparedCase) -> Expected:
         """Return the expected results of a case.
 
-        The reference runs in float64 and in a lower dtype (see `tolerance.lower_dtype`). The
+        The reference runs in float64 and in a lower dtype (see `lower_dtype`). The
         difference is the rounding loss that a right answer may have.
 
         Raises:

@@ -14,7 +14,6 @@ from attn_drill import __version__
 from attn_drill.cli import (
     _check,
     _class_commands,
-    _hunt,
     _interview,
     _keep_track,
     _pack,
@@ -46,7 +45,7 @@ COMMANDS = (
     ("Look closer", "conventions", _keep_track.conventions, "show where public code disagrees"),
     ("Rehearse", "review", _review.review, "write again what is due"),
     ("Rehearse", "quiz", _quiz.quiz, "answer questions"),
-    ("Rehearse", "hunt", _hunt.hunt, "repair a reference with bugs in it"),
+    ("Rehearse", "hunt", _start.hunt, "repair a reference with bugs in it"),
     ("Rehearse", "interview", _interview.interview, "hold a timed mock interview"),
     ("Keep track", "stats", _keep_track.stats, "show days, topics, times and mistakes"),
     ("journal", "export", _keep_track.export_journal, "write a copy of the journal"),
@@ -128,7 +127,7 @@ def root(
     if not can_draw_screen():
         _keep_track.list_challenges(context)
         return
-    from attn_drill.cli._menu import menu
+    from attn_drill.cli._practise import menu
 
     menu(context)
 
