@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.app.answer import LearnerAnswer, find_answer
+from attn_drill.app.answer import LearnerAnswer, find_answer, hand_out
 from attn_drill.app.open_packs import KnownPacks
-from attn_drill.app.start_challenge import hand_out
 from attn_drill.model.errors import DrillError
 from attn_drill.practice.facts import Started
 from attn_drill.practice.journal import Journal

@@ -4,20 +4,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from attn_drill.app.answer import hand_out, hand_out_afresh, handed_out_level, is_review_under_way
 from attn_drill.app.open_packs import KnownPacks
-from attn_drill.app.start_challenge import (
-    hand_out,
-    hand_out_afresh,
-    handed_out_level,
-    is_review_under_way,
-    next_challenge,
-    recommended,
-)
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Attempted, Reviewed
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import ChallengeProgress
-from attn_drill.practice.schedule import agenda
+from attn_drill.practice.schedule import agenda, next_challenge, recommended
 
 
 def pass_challenge(journal: Journal, challenge_id: str) -> None:

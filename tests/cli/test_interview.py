@@ -13,8 +13,8 @@ from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import InterviewBegan
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts, rated_reviews
+from attn_drill.session import SessionResult
 from attn_drill.session.interviews import recorded_events
-from attn_drill.session.model import SessionResult
 from tests.support import forked
 from tests.support.session import read_until, terminal
 from tests.support.session_interview import CHALLENGES

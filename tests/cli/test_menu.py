@@ -9,7 +9,7 @@ import pytest
 from attn_drill.cli._practise import command_words
 from attn_drill.model.errors import DrillError
 from attn_drill.practice.statistics import Stats
-from attn_drill.session.menu_screen import MenuChoice
+from attn_drill.session import MenuChoice
 from tests.support.cli import drill
 from tests.support.menu import ENTRIES, record_pass
 from tests.support.session import read_until, terminal

@@ -15,7 +15,7 @@ from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
-from attn_drill.practice.review_plan import Form, ReviewPart, ReviewPlan
+from attn_drill.practice.schedule import Form, ReviewPart, ReviewPlan
 from tests.support.cli import drill
 from tests.support.known_packs import make_pack
 from tests.support.menu import record_pass

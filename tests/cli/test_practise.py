@@ -9,7 +9,7 @@ from attn_drill.cli._command_line import Desk
 from attn_drill.cli._practise import can_draw_screen, practise, review_challenge, start_challenge
 from attn_drill.packs import pack_reader
 from attn_drill.practice.journal import Journal
-from attn_drill.session.model import SessionRequest, SessionResult
+from attn_drill.session import SessionRequest, SessionResult
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 RESULT = SessionResult("quit", False, 90.0, 1)
@@ -32,7 +32,7 @@ def run_sessions(monkeypatch: pytest.MonkeyPatch, *results: SessionResult) -> li
         requests.append(request)
         return next(coming)
 
-    monkeypatch.setattr("attn_drill.session.practice_screen.run_session", run_session)
+    monkeypatch.setattr("attn_drill.session.run_session", run_session)
     return requests
 
 

@@ -26,7 +26,6 @@ from attn_drill.practice.progress import (
     progress_of,
     rated_reviews,
     since_start,
-    start_times,
 )
 from tests.support.journal import attempt
 
@@ -85,7 +84,6 @@ def test_path_and_help_belong_to_the_last_start() -> None:
     assert path_of(facts) == Path("/b/gqa.py")
     since = since_start(facts)
     assert (since.hint, since.solution) == (0, False)
-    assert start_times(facts) == {"gqa": (10.0, 13.0)}
     assert path_of([]) is None
 
 
@@ -100,7 +98,6 @@ def test_practice_and_interviews_are_told_apart() -> None:
     ]
     assert since_start(facts) == practice
     assert path_of(facts) == Path("/a/gqa.py")
-    assert start_times(facts) == {"gqa": (10.0, 20.0)}
     assert since_start(facts, in_interview=True) == SinceStart(20.0, 22.0, 90.0, 1, 1, False, 1)
     facts += [Hinted("gqa", 23.0, level=3), Revealed("gqa", 24.0)]
     since = since_start(facts, in_interview=True)
@@ -119,7 +116,6 @@ def test_resumption_makes_a_challenge_the_last_and_keeps_its_start() -> None:
     resumed = Resumed("gqa", 13.0)
     assert last_started([*facts, resumed]) == "gqa"
     assert since_start([*about_gqa, resumed]) == since_start(about_gqa)
-    assert start_times([*facts, resumed])["gqa"] == (10.0,)
 
 
 def test_attempts_count_since_the_last_start() -> None:

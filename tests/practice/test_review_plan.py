@@ -2,14 +2,14 @@
 
 import pytest
 
-from attn_drill.practice.review_plan import (
+from attn_drill.practice.schedule import (
     ReviewPart,
     challenge_forms,
     due_follow_ups,
     due_forms,
+    items,
     review_plan,
 )
-from attn_drill.practice.schedule import items
 from tests.support.stats import DAY, NOW, PACK, challenge, review
 
 LONG, SHORT, SHORTER = (

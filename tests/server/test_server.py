@@ -37,7 +37,7 @@ from attn_drill.server.messages import (
     unpacked_reply,
     write_message,
 )
-from attn_drill.session.model import SessionRequest
+from attn_drill.session import SessionRequest
 from tests.support import forked
 from tests.support.classroom import PACKS, WRONG_SUM, soon, task
 from tests.support.paths import ROOT, TESTS, TINY_PACK

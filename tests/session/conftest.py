@@ -9,7 +9,7 @@ from attn_drill.model.report import Lesson, Note
 from attn_drill.packs import pack_reader
 from attn_drill.packs.pack_reader import other_answers
 from attn_drill.practice.journal import Journal
-from attn_drill.session._after_pass import AfterPass, after_pass
+from attn_drill.session._practice_model import AfterPass, after_pass
 from tests.support.session import GQA, RIGHT
 
 

@@ -3,11 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
+from rich.text import Text
+
 from attn_drill.model.challenge import OtherAnswer
 from attn_drill.model.report import Lesson
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews
-from attn_drill.session._after_pass import AfterPass, after_pass
+from attn_drill.session._practice_model import AfterPass, after_pass
+from attn_drill.session._widgets import render_questions
 from tests.support.session import GQA
 
 
@@ -33,15 +36,16 @@ def test_rating_records_a_review_and_hides_the_next_answer(
     assert [(review.item, review.rating) for review in reviews] == [
         (question.item, 3 if index else 1) for index, question in enumerate(state.questions)
     ]
-    assert state.ratings_in_words() == f"{len(state.questions) - 1} good, 1 again"
+    shown = render_questions(state)
+    assert isinstance(shown, Text)
+    assert f"{len(state.questions) - 1} good, 1 again." in shown.plain
 
 
 def test_later_pass_goes_on_with_the_questions(state: AfterPass, journal: Journal) -> None:
     """A question that was rated is not asked again. An open question stays open."""
     state.rate(2, journal, 1000.0)
     state.is_revealed = True
-    later = after_pass(GQA, "right", "", "en")
-    later.go_on_from(state)
+    later = after_pass(GQA, "right", "", "en", state)
     assert (later.question_index, later.is_revealed) == (1, True)
     assert (later.source, later.lesson, later.ratings) == ("right", None, {0: 2})
 

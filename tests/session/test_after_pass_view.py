@@ -10,12 +10,8 @@ from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.packs.pack_reader import other_answers
 from attn_drill.practice.facts import Diagnosed
 from attn_drill.practice.journal import Journal
-from attn_drill.session._after_pass import (
-    AfterPass,
-    render_answers,
-    render_lesson,
-    render_questions,
-)
+from attn_drill.session._practice_model import AfterPass
+from attn_drill.session._widgets import render_answers, render_lesson, render_questions
 from tests.support.display import lines_of
 from tests.support.journal import attempt
 from tests.support.session import GQA

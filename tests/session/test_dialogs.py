@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from attn_drill.session._dialogs import Confirm, Help
+from attn_drill.session._drill_app import Confirm, Help
 from attn_drill.session._practice_model import ACTIONS
 from tests.support.session import drive, screen, until, words
 
@@ -55,3 +55,9 @@ def test_keys_of_a_long_dialog_stay_in_view(size: tuple[int, int]) -> None:
         await pilot.press("escape")
 
     drive(Confirm("A long text. " * 200 + "END"), script, size)
+
+
+def test_no_two_actions_have_the_same_key_at_once() -> None:
+    """Enter is only for the answer of a question."""
+    keys = [action.key for action in ACTIONS.values()]
+    assert len(keys) == len(set(keys))

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from attn_drill.server.messages import Prepare, Ready
-from attn_drill.session._grading_link import Ended, GradingLink
+from attn_drill.session._practice_model import Ended
+from attn_drill.session._practice_screen import GradingLink
 from tests.support.fake_grader import FakeGrader
 
 
@@ -13,7 +14,7 @@ def test_process_that_keeps_ending_is_not_replaced_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each process is told the challenge, and is closed. The last end says that it is the last."""
-    monkeypatch.setattr("attn_drill.session._grading_link._REST_SECONDS", 0.0)
+    monkeypatch.setattr("attn_drill.session._practice_screen._REST_SECONDS", 0.0)
     clients: list[FakeGrader] = []
 
     def connect() -> FakeGrader:
@@ -33,7 +34,7 @@ def test_process_that_keeps_ending_is_not_replaced_for_ever(
 
 def test_requests_go_to_the_process_that_runs_now(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a replacement, the new process gets them."""
-    monkeypatch.setattr("attn_drill.session._grading_link._REST_SECONDS", 0.0)
+    monkeypatch.setattr("attn_drill.session._practice_screen._REST_SECONDS", 0.0)
     link = GradingLink("gqa", FakeGrader)
     first = link.client
     assert isinstance(first, FakeGrader)

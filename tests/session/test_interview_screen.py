@@ -10,8 +10,8 @@ from textual.pilot import Pilot
 from attn_drill.exercises.interview import ScoreSheet, score_sheet
 from attn_drill.practice.facts import StageEnded
 from attn_drill.practice.progress import rated_reviews
-from attn_drill.session.interview_screen import EndScreen
-from attn_drill.session.model import Ending
+from attn_drill.session._session_record import Ending
+from attn_drill.session.interviews import EndScreen
 from tests.support.interview import END
 from tests.support.session import drive, screen, until, words
 from tests.support.session_interview import CHALLENGES, SIZES, interview

@@ -32,8 +32,8 @@ from attn_drill.practice.progress import (
     progress_of,
     rated_reviews,
 )
+from attn_drill.session._session_record import Ending, SessionRequest, SessionResult
 from attn_drill.session.interviews import Interview, recorded_events, solve_problems
-from attn_drill.session.model import Ending, SessionRequest, SessionResult
 from tests.support.fake_grader import report_on
 from tests.support.session_interview import CHALLENGES, interview
 

@@ -11,7 +11,7 @@ from textual.widgets.option_list import Option
 
 from attn_drill.practice.schedule import agenda
 from attn_drill.practice.statistics import Stats
-from attn_drill.session.menu_screen import Menu, MenuChoice, MenuScreen
+from attn_drill.session._menu_screen import Menu, MenuChoice, MenuScreen
 from tests.support.menu import CHALLENGES, ENTRIES, NOW, PASSED_IN_SHORT
 from tests.support.session import drive as drive_screen
 from tests.support.session import screen

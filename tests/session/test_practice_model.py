@@ -12,8 +12,7 @@ from attn_drill.practice.facts import Attempted, Started
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts, rated_reviews
 from attn_drill.server.messages import Ready, Refused, Taught, Traced, TraceLines, Verdict
-from attn_drill.session._grading_link import Ended
-from attn_drill.session._practice_model import ACTIONS, PracticeModel
+from attn_drill.session._practice_model import ACTIONS, Ended, PracticeModel
 from tests.support.fake_grader import report_on
 from tests.support.practice import Practice
 from tests.support.session import GQA
@@ -91,7 +90,7 @@ def test_reply_to_an_earlier_request_is_ignored(practice: Practice) -> None:
     assert practice.model.report is None
     practice.answer()
     assert practice.model.state_text == "PASSED 2/2"
-    assert practice.model.result("quit").attempts == 1
+    assert practice.model.record.result("quit").attempts == 1
 
 
 def test_refusal_is_shown_and_a_save_is_graded_again(practice: Practice) -> None:
@@ -329,7 +328,7 @@ def test_reset_keeps_the_old_file_and_forgets_the_verdict(practice: Practice) ->
     assert practice.path.read_text() == pack_reader.stub(GQA)
     practice.answer()
     assert (practice.model.report, practice.model.state_text) == (None, "not graded yet")
-    assert practice.model.result("quit").attempts == 1
+    assert practice.model.record.result("quit").attempts == 1
 
 
 def test_reset_gives_the_level_that_was_asked_for(file: Path, home: Path) -> None:
@@ -467,7 +466,7 @@ def test_clock_of_an_interview_starts_after_the_opening_page(file: Path, home: P
     practice.model.begin()
     practice.answer()
     practice.clock.now += 20
-    assert practice.model.result("next").seconds == 320.0
+    assert practice.model.record.result("next").seconds == 320.0
     assert practice.model.seconds_left == 1780.0
 
 
@@ -497,7 +496,7 @@ def test_interview_records_events_as_they_happen(file: Path, home: Path) -> None
     practice.clock.now += 1
     practice.save("wrong 2")
     practice.press("hint", "why", "why")
-    assert practice.model.result("next").graded == "wrong 2"
+    assert practice.model.record.result("next").graded == "wrong 2"
     assert [name for name, _ in events] == [
         "StageAttempted",
         "StageReplaced",

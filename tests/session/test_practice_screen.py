@@ -16,9 +16,9 @@ import attn_drill
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts, rated_reviews
 from attn_drill.server.clients import AsyncClient
+from attn_drill.session._practice_screen import PracticeScreen
 from attn_drill.session._session_record import SETTLE_SECONDS
 from attn_drill.session._widgets import ReportPane, TaskPane
-from attn_drill.session.practice_screen import PracticeScreen
 from tests.support.fake_grader import FakeGrader
 from tests.support.session import (
     PACK,

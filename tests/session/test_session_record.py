@@ -38,7 +38,7 @@ def test_autosaved_text_is_not_an_attempt(practice: Practice) -> None:
         practice.clock.now += SETTLE_SECONDS - 0.5
     practice.save("right")
     assert grade_text(practice) == "graded easy: 6 of 20 min, no hint, 0 failed attempts"
-    assert practice.model.result("quit").attempts == 1
+    assert practice.model.record.result("quit").attempts == 1
     assert verdicts(practice) == ["passed"]
     facts = practice.model.journal.facts()
     assert sum(isinstance(fact, Attempted) for fact in facts) == 10, "the journal has all"
@@ -52,7 +52,7 @@ def test_wrong_text_that_stays_is_an_attempt(practice: Practice) -> None:
         practice.clock.now += SETTLE_SECONDS
     practice.save("right")
     assert grade_text(practice).startswith("graded hard: 6 of 20 min, no hint, 9 failed attempts")
-    assert practice.model.result("quit").attempts == 10
+    assert practice.model.record.result("quit").attempts == 10
 
 
 @pytest.mark.parametrize("purpose", ["practice", "review", "interview", "hunt"])
@@ -71,7 +71,7 @@ def test_unfinished_text_takes_back_the_verdict_before_it(practice: Practice) ->
     practice.save("wrong")
     practice.clock.now += 1
     practice.save("half")
-    assert practice.model.result("quit").attempts == 0
+    assert practice.model.record.result("quit").attempts == 0
     assert verdicts(practice) == []
 
 
@@ -82,7 +82,7 @@ def test_pass_and_requested_verdict_are_never_taken_back(practice: Practice) -> 
     practice.answer()
     practice.save("right")
     practice.save("wrong 2")
-    assert practice.model.result("quit").attempts == 4
+    assert practice.model.record.result("quit").attempts == 4
     assert verdicts(practice) == ["failed", "failed", "passed", "failed"]
 
 
@@ -93,7 +93,7 @@ def test_attempt_is_taken_back_only_once(practice: Practice) -> None:
     practice.save("wrong 2")
     for index in range(3):
         practice.write(f"slow {index}")
-    assert practice.model.result("quit").attempts == 1
+    assert practice.model.record.result("quit").attempts == 1
     assert len(practice.model.journal.facts(Replaced)) == 1
 
 
@@ -119,10 +119,10 @@ def test_clock_stops_at_the_pass_and_starts_with_a_fresh_stub(practice: Practice
     practice.clock.now += 600
     practice.save("wrong")
     practice.save("right, more simply")
-    assert practice.model.result("quit").seconds == 360.0
+    assert practice.model.record.result("quit").seconds == 360.0
     practice.press("reset")
     practice.clock.now += 5
-    assert practice.model.result("quit").seconds == 5.0
+    assert practice.model.record.result("quit").seconds == 5.0
 
 
 def test_reset_does_not_stop_the_clock_of_an_interview(file: Path, home: Path) -> None:

@@ -23,10 +23,9 @@ from attn_drill.practice.facts import Started
 from attn_drill.practice.journal import Journal
 from attn_drill.server.clients import AsyncClient
 from attn_drill.session._drill_app import DrillApp
-from attn_drill.session._grading_link import GradingLink
 from attn_drill.session._practice_model import PracticeModel
-from attn_drill.session.model import SessionRequest
-from attn_drill.session.practice_screen import PracticeScreen
+from attn_drill.session._practice_screen import GradingLink, PracticeScreen
+from attn_drill.session._session_record import SessionRequest
 from tests.support.fake_grader import FakeGrader
 from tests.support.paths import ROOT, SOURCE
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from attn_drill.session.model import Sitting
+from attn_drill.session._session_record import Sitting
 
 OPENING = "Stage 1 of 2, warm-up.\n\nThe clock starts when you press Enter."
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from random import Random
 
-from attn_drill.app.start_challenge import hand_out
+from attn_drill.app.answer import hand_out
 from attn_drill.exercises import altered_reference
 from attn_drill.model.challenge import Challenge, Mistake
 from attn_drill.model.errors import DrillError
@@ -19,13 +19,10 @@ from attn_drill.practice.learner_files import read_source, write_new
 def choose_bugs(
     challenge: Challenge, count: int | None, last: Collection[str], seed: int | None
 ) -> tuple[Mistake, ...]:
-    """Choose bugs in different statements, of which none hides another.
+    """Choose bugs in different statements, of which none hides another; None: one or two bugs.
 
     For several bugs, this imports torch and runs the reference with every choice of the bugs.
-
-    Args:
-        count: how many bugs; None for one or two.
-        last: the ids of the bugs in the last hunt.
+    `last` are the ids of the bugs in the last hunt.
     """
     mistakes, source = read_mistakes(challenge), pack_reader.solution(challenge)
     rng = Random(seed)
@@ -66,11 +63,9 @@ def debugging_challenge(
     Challenges whose parts are told apart, and that another challenge continues, are preferred.
     """
     with_parts = [challenge for challenge in candidates if challenge.parts]
-    for challenge in with_parts:
-        if follow_up_of(challenge, challenges):
-            return challenge
     if with_parts:
-        return with_parts[0]
+        with_follow_up = [each for each in with_parts if follow_up_of(each, challenges)]
+        return (with_follow_up or with_parts)[0]
     if topic is not None and len(candidates) == 1:
         return candidates[0]
     suitable = [challenge.id for challenge in challenges if challenge.parts]
@@ -83,8 +78,7 @@ def debugging_challenge(
 def follow_up_of(challenge: Challenge, challenges: Sequence[Challenge]) -> Challenge | None:
     """Return the challenge that continues with the repaired file, or None."""
     for other in challenges:
-        is_same_class = other.entry[0] == challenge.entry[0]
-        if challenge.id in other.builds_on and is_same_class:
+        if challenge.id in other.builds_on and other.entry[0] == challenge.entry[0]:
             return other
     return None
 

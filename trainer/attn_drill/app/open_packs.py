@@ -13,6 +13,8 @@ from attn_drill.packs.catalogue import KnownPacks
 from attn_drill.packs.stub_levels import Level
 from attn_drill.packs.toml import read_toml
 
+__all__ = ["KnownPacks", "open_packs"]
+
 LEAST_MINUTES, MOST_MINUTES = 5, 240  # of a planned review
 _VARIABLES = {
     "language": "ATTN_DRILL_LANG",
@@ -43,20 +45,16 @@ def config_path() -> Path:
 
 
 def settings() -> Settings:
-    """Return the settings that hold.
-
-    Raises:
-        DrillError: if config.toml has a mistake.
-    """
+    """Return the settings that hold, or raise a DrillError if config.toml has a mistake."""
     chosen = _of_file()
-    if language := _variable("language"):
-        chosen = msgspec.structs.replace(chosen, language=language)
-    if packs := _variable("packs"):
-        chosen = msgspec.structs.replace(chosen, packs=tuple(packs.split(os.pathsep)))
-    if (theme := _variable("theme").lower()) in ("dark", "light"):
-        chosen = msgspec.structs.replace(chosen, theme=theme)
-    short = chosen.language.partition("_")[0].lower()
-    return msgspec.structs.replace(chosen, language=short or "en")
+    language = _variable("language") or chosen.language
+    packs, theme = _variable("packs"), _variable("theme").lower()
+    return msgspec.structs.replace(
+        chosen,
+        language=language.partition("_")[0].lower() or "en",
+        packs=tuple(packs.split(os.pathsep)) if packs else chosen.packs,
+        theme=theme if theme in ("dark", "light") else chosen.theme,
+    )
 
 
 def sources() -> dict[str, str]:
@@ -78,9 +76,6 @@ def _variable(key: str) -> str:
 def _of_file() -> Settings:
     path = config_path()
     return read_toml(path, Settings) if path.exists() else Settings()
-
-
-__all__ = ["KnownPacks", "open_packs"]
 
 
 def open_packs(named: Iterable[Path | str] = ()) -> KnownPacks:

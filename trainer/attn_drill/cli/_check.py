@@ -202,8 +202,8 @@ def _end_hunt(answer: LearnerAnswer, report: Report, hunted: tuple[str, ...], de
 
 def _teach(answer: LearnerAnswer, lesson: Callable[[], Lesson], grade: str, desk: Desk) -> None:
     """Show what the pass brings. On a terminal, also measure the answer."""
-    from attn_drill.app.start_challenge import next_steps
     from attn_drill.packs.question_bank import read_follow_ups
+    from attn_drill.practice.schedule import next_steps
 
     challenge, packs = answer.challenge, desk.packs
     challenges = packs.catalogue().challenges

@@ -122,7 +122,7 @@ def handout(
 ) -> None:
     """Write the tasks of an assignment as one HTML page, and the stub of each task."""
     from attn_drill.app.grade_file import fresh_seed
-    from attn_drill.app.start_challenge import language
+    from attn_drill.app.open_packs import settings
     from attn_drill.app.warn import say
     from attn_drill.classroom.assignment import check_weights, read_assignment
     from attn_drill.classroom.result_store import write_atomically
@@ -139,7 +139,7 @@ def handout(
         challenge = packs.find(assigned.challenge)
         name = f"{challenge.folder.name}.py"
         checks = due_checks(challenge.id, packs, seed)
-        prompt = pack_reader.prompt(challenge, language())
+        prompt = pack_reader.prompt(challenge, settings().language)
         tasks.append(HandoutTask(assigned, challenge.title, name, challenge.entry, prompt, checks))
         paths.append(out / name)
         write_atomically(out / name, pack_reader.stub(challenge).encode())

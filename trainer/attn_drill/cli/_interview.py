@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attn_drill.app.open_packs import KnownPacks
-from attn_drill.app.start_challenge import language
+from attn_drill.app.open_packs import KnownPacks, settings
 from attn_drill.cli._command_line import Desk, write_page
 from attn_drill.model.challenge import Challenge, Submission
 from attn_drill.model.errors import DrillError
@@ -81,8 +80,7 @@ def _hold(run: Interview, packs: KnownPacks) -> None:
     from attn_drill.report.pages import score_sheet_page
     from attn_drill.report.results_text import headline
     from attn_drill.report.words import near
-    from attn_drill.session.interview_screen import ask_and_score
-    from attn_drill.session.interviews import SHEET_NAME, sheet_of, solve_problems
+    from attn_drill.session.interviews import SHEET_NAME, ask_and_score, sheet_of, solve_problems
 
     def finish() -> ScoreSheet:
         run.finish()
@@ -97,7 +95,7 @@ def _hold(run: Interview, packs: KnownPacks) -> None:
         submission = Submission(str(path), source)
         return grade_file(packs, Grade(challenge.id, submission, fresh_seed(), planted=planted))
 
-    ending = solve_problems(run, packs.roots(), language(), grade)
+    ending = solve_problems(run, packs.roots(), settings().language, grade)
     if ending == "next":
         ending = ask_and_score(run, finish)
     if ending == "next":

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from attn_drill.app.start_challenge import language
+from attn_drill.app.open_packs import settings
 from attn_drill.app.warn import say, say_json, warn
 from attn_drill.cli._ask import is_coloured, width
 from attn_drill.cli._command_line import AsJson, Desk, complete_id, in_columns
@@ -143,7 +143,7 @@ def conventions(
     """Show where public code disagrees, and what is graded here."""
     from attn_drill.cli._practise import show_prompt
 
-    page = _LINK_TARGET.sub("", pack_reader.conventions(language()))
+    page = _LINK_TARGET.sub("", pack_reader.conventions(settings().language))
     sections = sections_of(page)
     if challenge_id is not None:
         desk: Desk = context.obj

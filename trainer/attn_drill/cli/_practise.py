@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from attn_drill.app.open_packs import settings
-from attn_drill.app.start_challenge import (
+from attn_drill.app.answer import (
     hand_out,
     hand_out_afresh,
     handed_out_level,
     is_review_under_way,
-    language,
-    next_challenge,
     prompt_text,
-    recommended,
 )
+from attn_drill.app.open_packs import settings
 from attn_drill.app.warn import say
 from attn_drill.cli._command_line import Desk
 from attn_drill.model.challenge import Challenge
@@ -33,12 +30,15 @@ from attn_drill.packs.stub_levels import Level
 from attn_drill.practice.facts import Started
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import path_of, progress_of, rated_reviews, since_start
-from attn_drill.practice.schedule import AgendaEntry, agenda
+from attn_drill.practice.schedule import AgendaEntry, agenda, recommended
 from attn_drill.practice.statistics import Stats, statistics
 
 if TYPE_CHECKING:
-    from attn_drill.session.menu_screen import MenuChoice
-    from attn_drill.session.model import Purpose
+    from attn_drill.session import MenuChoice
+from attn_drill.practice.schedule import next_challenge
+
+if TYPE_CHECKING:
+    from attn_drill.practice.facts import Purpose
 
 
 def start_challenge(
@@ -120,8 +120,7 @@ def practise(
             as in the settings, else only if the stub was handed out at the level guided.
         level: ask the learner first whether to begin again with a stub of this level.
     """
-    from attn_drill.session.model import SessionRequest
-    from attn_drill.session.practice_screen import run_session
+    from attn_drill.session import SessionRequest, run_session
 
     packs, journal = desk.packs, desk.journal
     while True:
@@ -139,7 +138,7 @@ def practise(
             purpose=purpose,
             packs=packs.roots(),
             challenges=tuple(packs.catalogue().challenges),
-            language=language(),
+            language=settings().language,
             level=level,
         )
         result = run_session(request, journal)
@@ -228,7 +227,7 @@ def menu(context: typer.Context) -> None:
 
 def _choose(desk: Desk, notice: str) -> tuple[Stats, MenuChoice | None]:
     """Let the learner choose. Return the statistics and the choice."""
-    from attn_drill.session.menu_screen import Menu, choose
+    from attn_drill.session import Menu, choose
 
     catalogue, journal, now = desk.packs.catalogue(), desk.journal, time.time()
     challenges, facts = catalogue.challenges, journal.facts()

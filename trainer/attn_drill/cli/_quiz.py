@@ -94,7 +94,7 @@ def quiz(
 
 def _ask_follow_ups(challenge_id: str, desk: Desk) -> None:
     """Ask all follow-up questions of a challenge whose answers the learner may see."""
-    from attn_drill.app.start_challenge import language
+    from attn_drill.app.open_packs import settings
     from attn_drill.packs.question_bank import follow_ups
 
     challenge, journal = desk.packs.find(challenge_id), desk.journal
@@ -106,7 +106,7 @@ def _ask_follow_ups(challenge_id: str, desk: Desk) -> None:
             f"{challenge.id} is not passed yet. The answers come after the pass: "
             f"`attn-drill start {challenge.id}{option}`."
         )
-    questions = [entry for entry in follow_ups(challenge, language()) if entry.answer]
+    questions = [entry for entry in follow_ups(challenge, settings().language) if entry.answer]
     if not questions:
         raise DrillError(
             f"{challenge.id} has no follow-up questions with answers. "

@@ -12,7 +12,6 @@ from typing import Annotated, Literal
 import typer
 
 from attn_drill.app.open_packs import LEAST_MINUTES, MOST_MINUTES, settings
-from attn_drill.app.start_challenge import language
 from attn_drill.app.warn import say, say_json, warn
 from attn_drill.cli._ask import (
     StoppedError,
@@ -31,23 +30,21 @@ from attn_drill.packs.question_bank import FollowUp, read_follow_ups
 from attn_drill.practice.facts import Overruled, Reviewed
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import progress_of, rated_reviews
-from attn_drill.practice.review_plan import (
-    ReviewPart,
-    ReviewPlan,
-    challenge_forms,
-    due_follow_ups,
-    due_forms,
-    review_plan,
-)
 from attn_drill.practice.schedule import (
     RATINGS,
     AgendaEntry,
+    ReviewPart,
+    ReviewPlan,
     ScheduledItem,
     agenda,
+    challenge_forms,
     challenge_of,
+    due_follow_ups,
+    due_forms,
     in_days,
     item_of,
     items,
+    review_plan,
 )
 
 _FORM_NAMES = {
@@ -106,7 +103,7 @@ def known_follow_ups(
     if not counts:
         return {}
     asked = tuple(challenge for challenge in challenges if challenge.id in counts)
-    follow_ups, troubles = read_follow_ups(asked, language())
+    follow_ups, troubles = read_follow_ups(asked, settings().language)
     warn(troubles)
     return {follow_up.item: follow_up for follow_up in follow_ups}
 

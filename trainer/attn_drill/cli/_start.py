@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
+from attn_drill.app.answer import hand_out_afresh, handed_out_level, prompt_text
 from attn_drill.app.open_packs import settings
-from attn_drill.app.start_challenge import hand_out_afresh, handed_out_level, prompt_text
 from attn_drill.app.warn import say
 from attn_drill.cli._ask import width
 from attn_drill.cli._command_line import ChallengeId, Desk, StubFolder, Watch, complete_id
@@ -230,8 +230,7 @@ def _repair(challenge: Challenge, path: Path, minutes: int | None, desk: Desk) -
     """
     from attn_drill.app.hunts import follow_up_of, hand_out_follow_up, hunt_task
     from attn_drill.cli._practise import practise
-    from attn_drill.session.model import SessionRequest
-    from attn_drill.session.practice_screen import run_session
+    from attn_drill.session import SessionRequest, run_session
 
     packs, journal = desk.packs, desk.journal
     hunt = journal.last(Hunted, subject=challenge.id)

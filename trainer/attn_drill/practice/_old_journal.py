@@ -63,11 +63,7 @@ def rows_of_lines(lines: Iterable[bytes]) -> Iterator[OldRow]:
 
 
 def fact_rows(rows: Iterable[OldRow]) -> Iterator[Row]:
-    """Yield each row of a table as the row of a fact.
-
-    Raises:
-        ValueError, KeyError, TypeError, AttributeError: If no old version wrote such a row.
-    """
+    """Yield each row of a table as the row of a fact."""
     return typed_events(_rows_of_version_5(rows))
 
 

@@ -127,8 +127,7 @@ class InterviewEvent(Fact, frozen=True, kw_only=True):
 class StageEvent(InterviewEvent, frozen=True, kw_only=True):
     """Something that happened in a problem of an interview. The subject is the challenge."""
 
-    # The time at work on the problem so far, so that a kill loses little of it. 0 if the event
-    # does not tell.
+    # The time at work on the problem so far, so that a kill loses little of it; 0 if unknown.
     seconds: Time = 0.0
 
 
@@ -144,8 +143,7 @@ class StageAttempted(StageEvent, tag="stage-attempted", frozen=True, kw_only=Tru
     total: int
     failed: tuple[str, ...] = ()
     bugs_left: int | None = None
-    # 0 for a file that is not finished. Old journals have one event for all attempts of a
-    # session.
+    # 0 for an unfinished file. Old journals have one event for all attempts of a session.
     count: int = 1
 
 

@@ -20,15 +20,11 @@ from typing import Any, TypeVar, overload
 import msgspec
 
 from attn_drill.model.errors import DrillError
-from attn_drill.practice._old_journal import (
-    KINDS,
-    Row,
-    fact_rows,
-    rows_of_lines,
-    rows_of_tables,
-    typed_events,
-)
+from attn_drill.practice import _old_journal
 from attn_drill.practice.facts import AnyFact, Fact
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Fact)
 
 VERSION = 6  # versions 1 to 4 had a table for each kind of fact
 # `data` is the whole fact as JSON. The other columns are for queries.
@@ -37,130 +33,8 @@ _SCHEMA = (
     "subject TEXT NOT NULL, data TEXT NOT NULL)",
     "CREATE INDEX fact_by_subject ON fact (subject, at)",
 )
+_COUNT = "SELECT COUNT(*) FROM fact"
 _LOCK_TRIES, _LOCK_SECONDS = 500, 0.01
-
-
-class NewerJournalError(Exception):
-    """Raised if a later attn-drill wrote the journal, in another form."""
-
-
-def open_journal(path: Path) -> tuple[sqlite3.Connection, str | None]:
-    """Open or create the journal. Return a connection, and a sentence about a problem or None.
-
-    Raises:
-        sqlite3.Error, OSError, NewerJournalError: If no journal can be kept at this path.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Without the lock, two processes that create, migrate or set aside the same file could
-    # rename each other's files, or find the file locked.
-    with _alone(path.parent):
-        try:
-            return _opened(path), None
-        except sqlite3.DatabaseError as error:
-            # Leave the file alone if only the disk is full, or the folder read-only.
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-                raise
-            aside = _set_aside(path)
-            trouble = (
-                f"{path} cannot be read as a journal ({error}). "
-                f"It is kept as {aside.name}, and a new journal was created."
-            )
-        return _opened(path), trouble
-
-
-def read_rows(connection: sqlite3.Connection) -> list[Row]:
-    """Return the facts of a journal of any version, in the order of recording."""
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version < 5:
-        return list(fact_rows(rows_of_tables(connection)))
-    rows = connection.execute("SELECT * FROM fact ORDER BY rowid").fetchall()
-    return list(typed_events(rows)) if version < VERSION else rows
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=5.0)
-    try:
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > VERSION:
-            raise NewerJournalError(
-                f"it has version {version}, but this attn-drill knows versions up to {VERSION}: "
-                "upgrade attn-drill"
-            )
-        connection.execute("PRAGMA journal_mode = WAL")
-        # In WAL mode with NORMAL, a killed process loses nothing. A power cut loses at most the
-        # last entries, and never damages the file.
-        connection.execute("PRAGMA synchronous = NORMAL")
-        copy = path.with_name(f"{path.stem}.version-{version}{path.suffix}")
-        if 0 < version < VERSION and not copy.exists():
-            # An older attn-drill goes on with this copy.
-            part = copy.with_name(f"{copy.name}.part")
-            part.unlink(missing_ok=True)  # from a process that was killed here
-            connection.execute("VACUUM INTO ?", (str(part),))
-            os.replace(part, copy)
-        if version < VERSION:
-            _migrate(connection)
-        connection.execute("SELECT COUNT(*) FROM fact")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _migrate(connection: sqlite3.Connection) -> None:
-    """Create the table, and move the rows of an old journal into it, in one transaction."""
-    connection.execute("BEGIN IMMEDIATE")
-    with connection:
-        if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
-            return  # another process was faster
-        rows = read_rows(connection)
-        for table in ("fact", *KINDS):
-            connection.execute(f"DROP TABLE IF EXISTS {table}")
-        for statement in _SCHEMA:
-            connection.execute(statement)
-        connection.executemany("INSERT INTO fact VALUES (?, ?, ?, ?, ?)", rows)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let one process at a time into the block, if the system can lock files.
-
-    Stop waiting for the lock after 5 s, so that a process that hangs blocks no other for long.
-    """
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    with (folder / "journal.lock").open("w") as lock:
-        for _ in range(_LOCK_TRIES):
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                time.sleep(_LOCK_SECONDS)
-            except OSError:
-                break  # a file system without locks
-        yield
-
-
-def _set_aside(path: Path) -> Path:
-    """Rename a broken journal and its -wal and -shm files to a free name, and return the name."""
-    copy_number = 1
-    while (aside := path.with_name(f"{path.stem}.broken-{copy_number}{path.suffix}")).exists():
-        copy_number += 1
-    # The journal comes last: a new journal must not begin while the old -wal file is still there.
-    for ending in ("-wal", "-shm", ""):
-        part = path.with_name(path.name + ending)
-        if part.exists():
-            os.rename(part, aside.with_name(aside.name + ending))
-    return aside
-
-
-T = TypeVar("T")
-F = TypeVar("F", bound=Fact)
-
 _DECODER: msgspec.json.Decoder[Any] = msgspec.json.Decoder(AnyFact)
 
 
@@ -201,7 +75,7 @@ class Journal:
         self.add_rows([(fact.id, fact.at, kind, fact.subject, data)])
         return fact.id
 
-    def add_rows(self, rows: list[Row]) -> int | None:
+    def add_rows(self, rows: list[_old_journal.Row]) -> int | None:
         """Add all rows with new ids, or none. Return their number, or None without a journal."""
 
         def insert(connection: sqlite3.Connection) -> int:
@@ -248,12 +122,11 @@ class Journal:
 
         def copy(connection: sqlite3.Connection) -> int:
             connection.execute("VACUUM INTO ?", (str(path),))
-            return int(connection.execute("SELECT COUNT(*) FROM fact").fetchone()[0])
+            return int(connection.execute(_COUNT).fetchone()[0])
 
         return self._use(copy)
 
     def close(self) -> None:
-        """Close the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -268,8 +141,8 @@ class Journal:
             if self._connection is None:
                 if not may_create and not self.path.exists():
                     return None
-                self._connection, self.trouble = open_journal(self.path)
-        except (sqlite3.Error, OSError, NewerJournalError) as error:
+                self._connection, self.trouble = _open(self.path)
+        except (sqlite3.Error, OSError) as error:
             self._given_up = True
             self.trouble = (
                 f"The journal {self.path} cannot be used ({error}). Everything else works, "
@@ -288,13 +161,11 @@ class Journal:
             return None
 
 
-def export(journal: Journal, path: Path, *, overwrite: bool = False) -> int:
-    """Write a copy of the journal, or leave the folder unchanged. Return the number of facts.
+# Export and import
 
-    Raises:
-        DrillError: If there is no journal, if the file exists and `overwrite` is false, or if it
-            cannot be written.
-    """
+
+def export(journal: Journal, path: Path, *, overwrite: bool = False) -> int:
+    """Write a copy of the journal, or leave the folder unchanged. Return the number of facts."""
     target = Path(os.path.realpath(path))  # replace the target of a link, not the link
     if target == Path(os.path.realpath(journal.path)):
         raise DrillError(f"{path} is the journal itself. Name another file.")
@@ -325,21 +196,20 @@ def export(journal: Journal, path: Path, *, overwrite: bool = False) -> int:
     return count
 
 
-def read_export(path: Path) -> list[Row]:
+def read_export(path: Path) -> list[_old_journal.Row]:
     """Return the facts of a copy of a journal, or of an export of version 0.2 in JSON lines.
 
-    Raises:
-        DrillError: If the file cannot be read, or is neither of the two.
+    Raise a DrillError if the file cannot be read, or is neither of the two.
     """
     try:
         with path.open("rb") as file:
             start = file.readline(100)
             if start.startswith(b'{"attn-drill": "journal"'):
-                return list(fact_rows(rows_of_lines(file)))
+                return list(_old_journal.fact_rows(_old_journal.rows_of_lines(file)))
         if start.startswith(b"SQLite format 3\0"):
             uri = f"{path.resolve().as_uri()}?mode=ro"
             with closing(sqlite3.connect(uri, uri=True)) as connection:
-                return read_rows(connection)
+                return _rows(connection)
     except OSError as error:
         raise DrillError(
             f"{path} cannot be read: {error.strerror or error}. Check its name and permissions."
@@ -352,3 +222,123 @@ def read_export(path: Path) -> list[Row]:
         f"{path} is not an exported journal. Nothing was imported. "
         "Name a file that `attn-drill journal export FILE` wrote."
     )
+
+
+# The file
+
+
+def _open(path: Path) -> tuple[sqlite3.Connection, str | None]:
+    """Open or create the journal. Return a connection, and a sentence about a problem or None.
+
+    Raise sqlite3.Error or OSError if no journal can be kept at this path.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Without the lock, two processes that create, migrate or set aside the same file could
+    # rename each other's files, or find the file locked.
+    with _alone(path.parent):
+        try:
+            return _opened(path), None
+        except sqlite3.DatabaseError as error:
+            # Leave the file alone if only the disk is full, or the folder read-only.
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+                raise
+            aside = _set_aside(path)
+            trouble = (
+                f"{path} cannot be read as a journal ({error}). "
+                f"It is kept as {aside.name}, and a new journal was created."
+            )
+        return _opened(path), trouble
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=5.0)
+    try:
+        version = _version(connection)
+        if version > VERSION:
+            raise sqlite3.NotSupportedError(
+                f"it has version {version}, but this attn-drill knows versions up to {VERSION}: "
+                "upgrade attn-drill"
+            )
+        connection.execute("PRAGMA journal_mode = WAL")
+        # In WAL mode with NORMAL, a killed process loses nothing. A power cut loses at most the
+        # last entries, and never damages the file.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        copy = path.with_name(f"{path.stem}.version-{version}{path.suffix}")
+        if 0 < version < VERSION and not copy.exists():
+            # An older attn-drill goes on with this copy.
+            part = copy.with_name(f"{copy.name}.part")
+            part.unlink(missing_ok=True)  # from a process that was killed here
+            connection.execute("VACUUM INTO ?", (str(part),))
+            os.replace(part, copy)
+        if version < VERSION:
+            _migrate(connection)
+        connection.execute(_COUNT)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _rows(connection: sqlite3.Connection) -> list[_old_journal.Row]:
+    """Return the facts of a journal of any version, in the order of recording."""
+    version = _version(connection)
+    if version < 5:
+        return list(_old_journal.fact_rows(_old_journal.rows_of_tables(connection)))
+    rows = connection.execute("SELECT * FROM fact ORDER BY rowid").fetchall()
+    return list(_old_journal.typed_events(rows)) if version < VERSION else rows
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    """Create the table, and move the rows of an old journal into it, in one transaction."""
+    connection.execute("BEGIN IMMEDIATE")
+    with connection:
+        if _version(connection) == VERSION:
+            return  # another process was faster
+        rows = _rows(connection)
+        for table in ("fact", *_old_journal.KINDS):
+            connection.execute(f"DROP TABLE IF EXISTS {table}")
+        for statement in _SCHEMA:
+            connection.execute(statement)
+        connection.executemany("INSERT INTO fact VALUES (?, ?, ?, ?, ?)", rows)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one process at a time into the block, if the system can lock files.
+
+    Stop waiting for the lock after 5 s, so that a process that hangs blocks no other for long.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    with (folder / "journal.lock").open("w") as lock:
+        for _ in range(_LOCK_TRIES):
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(_LOCK_SECONDS)
+            except OSError:
+                break  # a file system without locks
+        yield
+
+
+def _set_aside(path: Path) -> Path:
+    """Rename a broken journal and its -wal and -shm files to a free name, and return the name."""
+    copy_number = 1
+    while (aside := path.with_name(f"{path.stem}.broken-{copy_number}{path.suffix}")).exists():
+        copy_number += 1
+    # The journal comes last: a new journal must not begin while the old -wal file is still there.
+    for ending in ("-wal", "-shm", ""):
+        part = path.with_name(path.name + ending)
+        if part.exists():
+            os.rename(part, aside.with_name(aside.name + ending))
+    return aside

@@ -18,10 +18,9 @@ def read_source(
     if_empty: str = "Write your answer there; `attn-drill reset` gives a fresh stub.",
     most_bytes: int = MOST_SOURCE_BYTES,
 ) -> str:
-    """Return the text of a submission.
+    """Return the text of a submission, or raise a DrillError that calls it `name` or by its path.
 
-    If it is missing, too large, empty or no text, raise a DrillError that calls it `name`, or else
-    by its path, and has the advice `if_empty` about an empty file.
+    `if_empty` is the advice about an empty file.
     """
     name = name or str(path)
     try:
@@ -48,10 +47,7 @@ def read_source(
 
 
 def decode_source(data: bytes, name: str, if_empty: str) -> str:
-    """Return the text of a submission, which is UTF-8 with or without a byte order mark.
-
-    If it is not, or is empty, raise a DrillError that calls it `name` and has this advice.
-    """
+    """Return the text of a submission, which is UTF-8 with or without a byte order mark."""
     if not data.strip():
         raise DrillError(f"{name} is empty. {if_empty}")
     if b"\0" in data:

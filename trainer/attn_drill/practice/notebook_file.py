@@ -55,20 +55,15 @@ def python_of(text: str, name: str, wanted: Collection[str]) -> str:
     """Return the Python source of the wanted names of a notebook, and of everything they need.
 
     Before each cell comes the comment `# cell N`; N counts the code cells. A line of the result is
-    as far below this comment as in the cell. Messages call the notebook `name`.
-
-    Raises:
-        DrillError: the text is not a notebook, is too large, or defines no wanted name.
+    as far below this comment as in the cell. Raise a DrillError, which calls the notebook `name`,
+    if the text is not a notebook, is too large, or defines no wanted name.
     """
-    cells = {
-        number: _without_magics(cell)
-        for number, cell in enumerate(_code_cells(text, name), start=1)
-    }
+    cells = dict(enumerate(map(_without_magics, _code_cells(text, name)), start=1))
     size = sum(map(len, cells.values()))
     if size > MOST_PARSED_BYTES:
         raise DrillError(
-            f"{name} has {size:,} characters of code; at most {MOST_PARSED_BYTES:,} are read. Is it"
-            " the right file?"
+            f"{name} has {size:,} characters of code; at most {MOST_PARSED_BYTES:,} are read. "
+            "Is it the right file?"
         )
     trees = {number: _parsed(cell) for number, cell in cells.items()}
     statements = [node for tree in trees.values() if tree for node in tree.body]
@@ -130,10 +125,8 @@ def _code_cells(text: str, name: str) -> list[str]:
         data = text.removeprefix("\ufeff").encode()
         notebook = msgspec.json.decode(data, type=_Notebook)
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
-        raise DrillError(
-            f"{name} cannot be read as a notebook. Save it again in Jupyter, or hand in a Python"
-            " file."
-        ) from None
+        advice = "Save it again in Jupyter, or hand in a Python file."
+        raise DrillError(f"{name} cannot be read as a notebook. {advice}") from None
     return ["".join(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
 
 
@@ -178,9 +171,8 @@ def _bound_by(node: ast.AST, *, imports: bool = True) -> Iterator[str]:
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If | ast.Try | ast.ExceptHandler):
-            waiting += [
-                each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.expr)
-            ]
+            children = ast.iter_child_nodes(node)
+            waiting += [child for child in children if not isinstance(child, ast.expr)]
         elif isinstance(node, _Definition):
             yield node.name
         elif isinstance(node, _Import) and imports:

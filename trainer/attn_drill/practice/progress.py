@@ -74,15 +74,6 @@ def last_started(facts: Iterable[Fact]) -> str | None:
     return starts[-1] if starts else None
 
 
-def start_times(facts: Iterable[Fact]) -> dict[str, tuple[float, ...]]:
-    """Return the times at which each challenge was handed out, also in interviews, in order."""
-    times: dict[str, tuple[float, ...]] = {}
-    for fact in facts:
-        if isinstance(fact, Started | StageBegan):
-            times[fact.subject] = (*times.get(fact.subject, ()), fact.at)
-    return times
-
-
 def counted_attempts(facts: Sequence[Fact]) -> list[Attempted]:
     """Return the attempts that count, with the mistakes that were named."""
     replaced = _replaced(facts)
@@ -127,16 +118,21 @@ def progress_of(facts: Sequence[Fact]) -> dict[str, ChallengeProgress]:
     return progress
 
 
+def passed_challenges(facts: Sequence[Fact]) -> set[str]:
+    """Return the ids of the challenges that were passed."""
+    return {name for name, progress in progress_of(facts).items() if progress.state == "passed"}
+
+
 def _replaced(facts: Iterable[Fact]) -> set[str]:
     """Return the ids of the attempts that do not count."""
     return {fact.attempt for fact in facts if isinstance(fact, Replaced)}
 
 
 def since_start(facts: Sequence[Fact], *, in_interview: bool = False) -> SinceStart:
-    """Return the events since the last start; all events if the challenge was never started.
+    """Return the events of one challenge since its last start; all if it was never started.
 
-    The facts are about one challenge. Practice and the last interview are told apart, but a pass in
-    an interview is a pass. Skip the attempts of a hunt.
+    Practice and the last interview are told apart, but a pass in an interview is a pass. Skip the
+    attempts of a hunt.
     """
     start_kind = StageBegan if in_interview else Started
     start = max((fact.at for fact in facts if isinstance(fact, start_kind)), default=None)
@@ -144,14 +140,13 @@ def since_start(facts: Sequence[Fact], *, in_interview: bool = False) -> SinceSt
     purposes = ("interview",) if in_interview else ("practice", "review")
     attempts = counted_attempts(facts)
     verdicts = [attempt.verdict for attempt in attempts if attempt.purpose in purposes]
+    passed = [attempt.purpose for attempt in attempts if attempt.verdict == "passed"]
     since = SinceStart(
         started_at=start,
         last_at=start,
         attempts=len(verdicts),
-        failed=sum(verdict != "passed" for verdict in verdicts),
-        passed=any(
-            attempt.verdict == "passed" and attempt.purpose != "hunt" for attempt in attempts
-        ),
+        failed=len(verdicts) - verdicts.count("passed"),
+        passed=any(purpose != "hunt" for purpose in passed),
     )
     for fact in facts:
         if isinstance(fact, Hinted) or (in_interview and isinstance(fact, StageHinted)):

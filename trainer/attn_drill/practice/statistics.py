@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
 
 from attn_drill.model.challenge import Challenge, Mistake
-from attn_drill.practice.facts import Attempted, Fact
-from attn_drill.practice.progress import counted_attempts, rated_reviews, start_times
+from attn_drill.practice.facts import Attempted, Fact, StageBegan, Started
+from attn_drill.practice.progress import counted_attempts, rated_reviews
 from attn_drill.practice.schedule import (
     ScheduledItem,
     challenge_of,
@@ -80,9 +79,9 @@ class Stats:
     # First over all challenges, then of each challenge with several passes.
     trends: tuple[Trend, ...] = ()
     mistakes: tuple[OwnMistake, ...] = ()
-    # The challenges that build on passed challenges only, and are not passed.
+    # The open challenges that build on passed challenges only.
     next: tuple[str, ...] = ()
-    # The other challenges that are not passed, with those to pass before.
+    # The other open challenges, with those to pass before.
     later: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     due: tuple[ScheduledItem, ...] = ()
     next_due: ScheduledItem | None = None
@@ -99,8 +98,7 @@ def statistics(
     """Return all statistics that `stats` and the menu show.
 
     An attempt in a hunt, or at a challenge that no pack has, counts as activity only. Each start
-    begins a challenge anew. Days are counted in `zone`; None is the zone of this machine, with its
-    daylight saving time.
+    begins a challenge anew. Days are counted in `zone`; None is the zone of this machine.
     """
     attempts = counted_attempts(facts)
     by_id = {challenge.id: challenge for challenge in challenges}
@@ -108,13 +106,15 @@ def statistics(
         attempt for attempt in attempts if attempt.purpose != "hunt" and attempt.challenge in by_id
     ]
     passed = {attempt.challenge for attempt in tries if attempt.verdict == "passed"}
-    runs = _runs(tries, start_times(facts))
-    first_passes = _first_passes(runs)
+    runs = _runs(facts, tries)
+    # A later pass after the same start is only another save.
+    passes = [[attempt for attempt in run if attempt.verdict == "passed"] for run in runs]
+    first_passes = sorted((run[0] for run in passes if run), key=lambda attempt: attempt.at)
     best: dict[str, float] = {}
     for attempt in first_passes:
         if attempt.seconds is not None and not attempt.solution:
-            best_before = best.get(attempt.challenge, attempt.seconds)
-            best[attempt.challenge] = min(best_before, attempt.seconds)
+            least = best.get(attempt.challenge, attempt.seconds)
+            best[attempt.challenge] = min(least, attempt.seconds)
     reviewed = items(rated_reviews(facts), now)
     due: list[ScheduledItem] = []
     due_later: list[ScheduledItem] = []
@@ -122,14 +122,11 @@ def statistics(
         about = challenge_of(item.name) or follow_up_challenge(item.name)
         if about is None or about in by_id:  # a question of the quiz is about no challenge
             (due if item.is_due(now) else due_later).append(item)
-    ready: list[str] = []
-    later: dict[str, tuple[str, ...]] = {}
+    missing: dict[str, tuple[str, ...]] = {}
     for challenge in challenges:
-        bases = tuple(base for base in challenge.builds_on if base in by_id and base not in passed)
-        if bases and challenge.id not in passed:
-            later[challenge.id] = bases
-        elif challenge.id not in passed:
-            ready.append(challenge.id)
+        if challenge.id not in passed:
+            bases = [base for base in challenge.builds_on if base in by_id and base not in passed]
+            missing[challenge.id] = tuple(bases)
     days = Counter(_day(attempt.at, zone) for attempt in attempts)
     today = _day(now, zone)
     return Stats(
@@ -143,18 +140,11 @@ def statistics(
         topics=_topics(challenges, passed, reviewed),
         trends=_trends(first_passes, by_id),
         mistakes=_mistakes(runs, mistakes),
-        next=tuple(ready),
-        later=later,
+        next=tuple(name for name, bases in missing.items() if not bases),
+        later={name: bases for name, bases in missing.items() if bases},
         due=tuple(due),
         next_due=due_later[0] if due_later else None,
     )
-
-
-def _first_passes(runs: Sequence[Sequence[Attempted]]) -> list[Attempted]:
-    """Return the first pass after each start, in order of time."""
-    # A later pass after the same start is only another save.
-    passes = [[attempt for attempt in run if attempt.verdict == "passed"] for run in runs]
-    return sorted((run[0] for run in passes if run), key=lambda attempt: attempt.at)
 
 
 def _day(seconds: float, zone: tzinfo | None) -> date:
@@ -194,28 +184,33 @@ def _topics(
     return tuple(topics)
 
 
-def _runs(
-    attempts: Sequence[Attempted], starts: Mapping[str, Sequence[float]]
-) -> list[list[Attempted]]:
-    """Group the attempts by challenge and start. Each group is in order of time."""
+def _runs(facts: Sequence[Fact], tries: Sequence[Attempted]) -> list[list[Attempted]]:
+    """Group the attempts by challenge and start, also in interviews."""
+    by_id = {attempt.id: attempt for attempt in tries}
+    starts: Counter[str] = Counter()
     runs: dict[tuple[str, int], list[Attempted]] = {}
-    for attempt in attempts:
-        start_count = bisect_right(starts.get(attempt.challenge, ()), attempt.at)
-        runs.setdefault((attempt.challenge, start_count), []).append(attempt)
+    for fact in facts:
+        if isinstance(fact, Started | StageBegan):
+            starts[fact.subject] += 1
+        elif fact.id in by_id:
+            run = runs.setdefault((fact.subject, starts[fact.subject]), [])
+            run.append(by_id[fact.id])
     return list(runs.values())
 
 
 def _trends(first_passes: Sequence[Attempted], by_id: Mapping[str, Challenge]) -> tuple[Trend, ...]:
-    all_shares: list[float] = []
-    shares: dict[str, list[float]] = {name: [] for name in by_id}
+    shares: dict[str | None, list[float]] = {name: [] for name in (None, *by_id)}
     for attempt in first_passes:
         par_seconds = by_id[attempt.challenge].minutes * 60
         if attempt.seconds is not None and par_seconds:
-            all_shares.append(attempt.seconds / par_seconds)
-            shares[attempt.challenge].append(attempt.seconds / par_seconds)
-    trends = [Trend(None, tuple(all_shares))] if all_shares else []
-    trends += [Trend(name, tuple(times)) for name, times in shares.items() if len(times) > 1]
-    return tuple(trends)
+            for name in (None, attempt.challenge):
+                shares[name].append(attempt.seconds / par_seconds)
+    # One pass of one challenge shows no trend.
+    return tuple(
+        Trend(name, tuple(times))
+        for name, times in shares.items()
+        if len(times) > (0 if name is None else 1)
+    )
 
 
 def _mistakes(

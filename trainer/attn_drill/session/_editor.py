@@ -12,9 +12,7 @@ import shlex
 import shutil
 import signal
 import subprocess
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
 from attn_drill.model.errors import DrillError
@@ -23,6 +21,12 @@ from attn_drill.model.errors import DrillError
 # renames a new file, makes several events.
 _STEP_MS, _DEBOUNCE_MS = 3, 50
 _LOOK_SECONDS = 1.0
+_VARIABLES = ("VISUAL", "EDITOR")  # in the usual order
+_USUAL = ("nano", "vim", "vi")
+_ADVICE = (
+    "Set EDITOR to your editor, for example EDITOR=nano, or edit the file in another window: "
+    "every save is graded."
+)
 
 Mark = tuple[int, int, int]
 
@@ -40,9 +44,8 @@ async def saves(path: Path, stop: asyncio.Event) -> AsyncIterator[None]:
     """Yield each time the file was changed, replaced, removed or created, until `stop` is set."""
     last = mark_of(path)
     async for _ in _moments(path, stop):
-        now = mark_of(path)
-        if now != last:
-            last = now
+        before, last = last, mark_of(path)
+        if last != before:
             yield
 
 
@@ -70,14 +73,6 @@ async def _moments(path: Path, stop: asyncio.Event) -> AsyncIterator[None]:
         yield
 
 
-_VARIABLES = ("VISUAL", "EDITOR")  # in the usual order
-_USUAL = ("nano", "vim", "vi")
-_ADVICE = (
-    "Set EDITOR to your editor, for example EDITOR=nano, or edit the file in another window: "
-    "every save is graded."
-)
-
-
 def find_editor(
     environment: Mapping[str, str], which: Callable[[str], str | None] = shutil.which
 ) -> list[str]:
@@ -100,26 +95,16 @@ def find_editor(
 def run_editor(command: list[str], path: Path) -> str:
     """Run an editor on a file until it ends. Return a sentence about a failure, or ""."""
     name = command[0]
+    # The terminal sends Ctrl-C to this process too. Not SIG_IGN: the editor would inherit it.
+    old_handler = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
-        with _no_interrupts():
-            code = subprocess.run([*command, str(path)], check=False).returncode
-    except OSError as error:
-        return f"{name} could not be started: {error.strerror or error}. {_ADVICE}"
+        code = subprocess.run([*command, str(path)], check=False).returncode
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        return f"{name} could not be started: {reason}. {_ADVICE}"
+    finally:
+        signal.signal(signal.SIGINT, old_handler or signal.SIG_DFL)
     if code == 0:
         return ""
     ending = f"exit code {code}" if code > 0 else f"signal {-code}"
     return f"{name} ended with {ending}; {path.name} is as the editor left it. {_ADVICE}"
-
-
-@contextmanager
-def _no_interrupts() -> Iterator[None]:
-    """Ignore Ctrl-C in this process: the terminal sends it to the editor too."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set a handler
-        return
-    # Not SIG_IGN, because the editor would inherit it.
-    old_handler = signal.signal(signal.SIGINT, lambda number, frame: None)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, old_handler if old_handler is not None else signal.SIG_DFL)

@@ -3,37 +3,48 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
-from attn_drill.app.start_challenge import next_steps
-from attn_drill.model.challenge import Submission
-from attn_drill.model.errors import DrillError
+from rich.console import RenderableType
+
+from attn_drill.model.challenge import Challenge, Submission
+from attn_drill.model.errors import DrillError, PackError
 from attn_drill.model.report import Lesson, Report, Trace
 from attn_drill.packs import pack_reader
+from attn_drill.packs.mistakes import read_mistakes
+from attn_drill.packs.question_bank import FollowUp, follow_ups
 from attn_drill.packs.stub_levels import Level
+from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.learner_files import read_source, write_afresh
+from attn_drill.practice.progress import counted_attempts
+from attn_drill.practice.schedule import next_steps
+from attn_drill.report import lesson_text
 from attn_drill.report.terminal import VERDICTS
 from attn_drill.report.words import Stage, next_stage, sentence, visible
-from attn_drill.server.messages import (
-    Grade,
-    Ready,
-    Refused,
-    Reply,
-    Request,
-    Taught,
-    Teach,
-    Traced,
-    TraceLines,
-    Verdict,
+from attn_drill.server import messages
+from attn_drill.session._session_record import (
+    Clock,
+    SessionRecord,
+    SessionRequest,
+    clock_text,
 )
-from attn_drill.session._after_pass import AfterPass, after_pass
-from attn_drill.session._grading_link import Ended
-from attn_drill.session._session_record import Clock, SessionRecord, clock_text
-from attn_drill.session.model import Ending, SessionRequest, SessionResult
 
+_SEARCHING = "Looking for the cause …"
+_DOCTOR = "`attn-drill doctor` shows more; q leaves."
+_HELP_COSTS = "It costs a quarter of this problem's points for work without help."
+_WHY_LABELS: dict[Stage | None, str] = {
+    "line": "the line",
+    "question": "a question",
+    "cause": "the mistake",
+}
+_MOST_ATTEMPTS, _MOST_MISTAKES = 4, 5  # on the pages after a pass
+
+Page = Literal["report", "trace", "answers", "questions"]
 # The phases of a session, each with its own line of keys.
 Phase = Literal["writing", "failed", "passed", "question", "interview"]
 
@@ -88,21 +99,108 @@ _ORDER: dict[Phase, tuple[str, ...]] = {
 }
 
 
-def key_line(phase: Phase, working: set[str]) -> list[Action]:
-    """Return at most five of the actions that do something now, the next step first."""
-    names = [name for name in _ORDER[phase] if name in working][: _MOST_SHOWN - len(_LAST)]
-    return [ACTIONS[name] for name in (*names, *_LAST)]
+@dataclass(frozen=True)
+class Ended:
+    """A grading process has ended, with this last line on stderr. After the last, none follows."""
+
+    last_words: str
+    is_last: bool
 
 
-_SEARCHING = "Looking for the cause …"
-_DOCTOR = "`attn-drill doctor` shows more; q leaves."
-_WHY_LABELS: dict[Stage | None, str] = {
-    "line": "the line",
-    "question": "a question",
-    "cause": "the mistake",
-}
-Page = Literal["report", "trace", "answers", "questions"]
-_HELP_COSTS = "It costs a quarter of this problem's points for work without help."
+@dataclass(frozen=True)
+class AnswerPage:
+    """A page of the other answers."""
+
+    title: str
+    render: Callable[[int], RenderableType]  # at a width
+
+
+@dataclass
+class AfterPass:
+    """The state after a pass."""
+
+    challenge: Challenge
+    source: str
+    # Progress, the next challenges, the next review and the grade in one line.
+    next_line: str
+    questions: tuple[FollowUp, ...]
+    lesson: Lesson | None = None  # None while it is measured
+    page_index: int = 0
+    question_index: int = 0
+    is_revealed: bool = False
+    ratings: dict[int, int] = field(default_factory=dict)  # by the index of the question
+
+    def pages(self, journal: Journal) -> list[AnswerPage]:
+        """Return the pages: the reference, other right answers, mistakes, the last attempts.
+
+        The files of the pack are read only now, because the learner has passed. If they are broken,
+        the page of the attempts is left.
+        """
+        attempts = [
+            attempt
+            for attempt in counted_attempts(journal.facts(subject=self.challenge.id))
+            if attempt.purpose != "hunt"
+        ]
+        pages: list[AnswerPage] = []
+        lesson = self.lesson or Lesson(is_measured=False)
+        try:
+            for answer in lesson.others or pack_reader.other_answers(self.challenge):
+                render = partial(lesson_text.render_answer, answer, self.source, lesson.own)
+                pages.append(AnswerPage(lesson_text.name_in_words(answer), render))
+            counts = Counter(name for attempt in attempts for name in attempt.mistakes)
+            pages.append(_mistakes_page(self.challenge, counts))
+        except PackError:
+            pass
+        sources: list[tuple[str, str]] = []
+        for attempt in attempts:
+            if not sources or sources[-1][1] != attempt.source:
+                when = time.strftime("%Y-%m-%d %H:%M", time.localtime(attempt.at))
+                sources.append((f"{attempt.verdict} {when}", attempt.source))
+        render_last = partial(lesson_text.render_attempts, sources[-_MOST_ATTEMPTS:])
+        return [*pages, AnswerPage("your last attempts", render_last)]
+
+    @property
+    def question(self) -> FollowUp | None:
+        """The question that is shown; None after the last question."""
+        if self.question_index < len(self.questions):
+            return self.questions[self.question_index]
+        return None
+
+    def rate(self, rating: int, journal: Journal, now: float) -> None:
+        """Record the own rating of the answer, 1 to 4, and go on to the next question."""
+        if self.question is not None:
+            item = self.question.item
+            journal.add(Reviewed(item, now, rating=rating, reason="own rating"))
+            self.ratings[self.question_index] = rating
+            self.question_index, self.is_revealed = self.question_index + 1, False
+
+
+def after_pass(
+    challenge: Challenge,
+    source: str,
+    next_line: str,
+    language: str,
+    earlier: AfterPass | None = None,
+) -> AfterPass:
+    """Return the state after a pass. It goes on with the questions of an earlier pass."""
+    if earlier is not None:
+        return replace(earlier, source=source, next_line=next_line, lesson=None, page_index=0)
+    try:
+        questions = tuple(entry for entry in follow_ups(challenge, language) if entry.answer)
+    except PackError:
+        questions = ()
+    return AfterPass(challenge, source, next_line, questions)
+
+
+def _mistakes_page(challenge: Challenge, counts: Counter[str]) -> AnswerPage:
+    """Return the learner's own mistakes, and known mistakes of the challenge."""
+    says = {mistake.id: mistake.says for mistake in read_mistakes(challenge)}
+    own = [(says[name], count) for name, count in counts.most_common() if name in says]
+    others = [words for name, words in says.items() if name not in counts]
+    # Neighbours in the file are variants of each other, so take mistakes from the whole file.
+    others = others[:: max(1, len(others) // _MOST_MISTAKES)]
+    content = lesson_text.render_mistakes(own[:_MOST_MISTAKES], others[:_MOST_MISTAKES])
+    return AnswerPage("mistakes", lambda width: content)
 
 
 class PracticeModel:
@@ -112,7 +210,7 @@ class PracticeModel:
         self,
         request: SessionRequest,
         journal: Journal,
-        send: Callable[[Request], None],
+        send: Callable[[messages.Request], None],
         wall: Clock = time.time,
         clock: Clock = time.monotonic,
     ) -> None:
@@ -158,17 +256,12 @@ class PracticeModel:
         if self.is_grading:
             return "grading …"
         if self.unfinished is not None:
-            reason = self.unfinished.unfinished
-            if reason.startswith("is not finished"):
-                return "not finished"
-            return reason.partition(",")[0]
+            reason = self.unfinished.unfinished.partition(",")[0]
+            return "not finished" if reason.startswith("is not finished") else reason
         if self.report is None:
             return "not graded yet"
         statuses = list(self.report.statuses().values())
         return f"{VERDICTS[self.report.verdict]} {statuses.count('passed')}/{len(statuses)}"
-
-    def result(self, ending: Ending) -> SessionResult:
-        return self.record.result(ending)
 
     # Saves
 
@@ -208,7 +301,7 @@ class PracticeModel:
             self._is_requested, self._sent_source = is_requested, source
             self.is_grading = True
             self.status = "Your file is graded once more, on fresh cases." if is_requested else ""
-            grade = Grade(
+            grade = messages.Grade(
                 request.challenge.id,
                 Submission(self.file_name, source),
                 id=self._request_id,
@@ -219,7 +312,7 @@ class PracticeModel:
 
     # Replies
 
-    def reply(self, reply: Reply | Ended) -> None:
+    def reply(self, reply: messages.Reply | Ended) -> None:
         """Take a reply of the grader. A reply to an earlier request is ignored."""
         is_current = getattr(reply, "id", 0) in (0, self._request_id)
         match reply:
@@ -230,22 +323,22 @@ class PracticeModel:
                 self.status = f"The grading process ended{reason}; another one starts."
                 if is_last:
                     self.status = f"The grading process keeps ending{reason}. {_DOCTOR}"
-            case Ready():
+            case messages.Ready():
                 self.is_warm = True
                 if self.request.is_graded:
                     self.status = f"Every save of {self.file_name} is graded."
                     self.look()
                 else:
                     self.status = "Nothing is graded before you hand in (n)."
-            case Verdict(report=report, is_final=is_final) if is_current:
+            case messages.Verdict(report=report, is_final=is_final) if is_current:
                 self._take_verdict(report, is_final=is_final)
-            case Traced(trace=trace) if is_current:
+            case messages.Traced(trace=trace) if is_current:
                 self.trace = trace
                 self._show("trace")
                 self._ask_for_lesson()  # the trace has ended a measurement
-            case Taught(lesson=lesson) if is_current and self.after is not None:
+            case messages.Taught(lesson=lesson) if is_current and self.after is not None:
                 self.after.lesson = lesson
-            case Refused(sentence=words) if is_current:
+            case messages.Refused(sentence=words) if is_current:
                 if self.after is not None and self.after.lesson is None and not self.is_grading:
                     self.after.lesson = Lesson(is_measured=False)
                 self.is_grading = False
@@ -286,18 +379,15 @@ class PracticeModel:
             # The grade has its own line.
             shown = "" if self.record.grade_text else clock
             line = next_steps(request.challenge, request.challenges, self.journal, now, shown)
-            self.after = after_pass(request.challenge, source, line, request.language)
-            if earlier is not None:
-                self.after.go_on_from(earlier)
+            self.after = after_pass(request.challenge, source, line, request.language, earlier)
         self._ask_for_lesson()
 
     def _ask_for_lesson(self) -> None:
         """Let the grader measure the answer, unless the lesson is there."""
         if self.after is None or self.after.lesson is not None or self.report is None:
             return
-        submission = Submission(self.file_name, self.after.source)
-        seed = self.report.seed or 0
-        self._send(Teach(self.request.challenge.id, submission, seed, id=self._request_id))
+        answer, seed = Submission(self.file_name, self.after.source), self.report.seed or 0
+        self._send(messages.Teach(self.request.challenge.id, answer, seed, id=self._request_id))
 
     # Keys
 
@@ -318,9 +408,10 @@ class PracticeModel:
         return is_visible and self.after is not None and self.after.question is not None
 
     def shown_keys(self) -> list[tuple[str, str]]:
-        """Return the keys to show, each with its label. The first of them is the next step."""
-        working = {name for name in ACTIONS if not self.refusal(name)}
-        return [(action.key, self._label(action)) for action in key_line(self.phase, working)]
+        """Return at most five keys, each with its label. The first of them is the next step."""
+        working = [name for name in _ORDER[self.phase] if not self.refusal(name)]
+        names = [*working[: _MOST_SHOWN - len(_LAST)], *_LAST]
+        return [(ACTIONS[name].key, self._label(ACTIONS[name])) for name in names]
 
     def _label(self, action: Action) -> str:
         match action.name:
@@ -339,55 +430,41 @@ class PracticeModel:
 
     def refusal(self, name: str) -> str:
         """Return why an action does nothing now, or "" if it does something."""
-        return next((sentence for is_so, sentence in self._refusals(name) if is_so), "")
-
-    def _refusals(self, name: str) -> Iterator[tuple[bool, str]]:
-        """Yield the conditions under which an action does nothing, each with its sentence."""
-        report, after, request = self.report, self.after, self.request
-        if name in ("again", "why", "trace"):
-            yield (
-                not request.is_graded,
-                "Nothing is graded in this interview before you hand in (n).",
-            )
-        if name in ("why", "trace"):
-            nothing = f"Nothing is graded yet: save your answer in {self.file_name} first."
-            yield report is None, nothing
+        report, after, record = self.report, self.after, self.record
+        if name in ("again", "why", "trace") and not self.request.is_graded:
+            return "Nothing is graded in this interview before you hand in (n)."
+        if name in ("why", "trace") and report is None:
+            return f"Nothing is graded yet: save your answer in {self.file_name} first."
         match name:
-            case "hint":
-                yield not self.record.has_hint, "There is no further hint: all are below the task."
-            case "why" if report is not None:
-                is_passed = report.verdict == "passed"
-                yield is_passed, "All checks pass, so there is no mistake to name."
-                yield self.is_searching, _SEARCHING
-                nothing = "The report shows all that is known; t shows the result of each line."
-                yield next_stage(report, self.stage) is None, nothing
-            case "again" | "trace":
-                yield not self.is_warm, "The grader is still starting; it grades your file then."
-                is_unloaded = report is not None and report.statuses().get("loads") == "failed"
-                nothing = "The file could not be loaded, so no line ran; the report says why."
-                yield name == "trace" and is_unloaded, nothing
-                nothing = "The file is being graded; press t again when the verdict is there."
-                yield name == "trace" and self.is_grading, nothing
-            case "reset":
-                yield request.purpose == "hunt", "A hunt has no stub to go back to."
-            case "next":
-                is_open = not self.record.passed and request.sitting is None
-                yield is_open, "The next challenge comes when this one is passed; q leaves."
-            case "answers" | "questions":
-                nothing = "Other answers and the follow-up questions come after the pass."
-                yield after is None, nothing
-                is_empty = after is not None and not after.questions
-                nothing = "The pack has no answers to follow-up questions."
-                yield name == "questions" and is_empty, nothing
-            case "reveal":
-                is_open = self._is_question_shown and after is not None and not after.is_revealed
-                yield not is_open, "There is no answer to show: f shows the follow-up questions."
-            case "rate" if self._is_question_shown and after is not None:
-                nothing = "Press Enter first: it shows the answer that you rate."
-                yield not after.is_revealed, nothing
-            case "rate":
-                nothing = "There is no grade to change: a grade comes with the first pass."
-                yield not self.record.can_overrule, nothing
+            case "hint" if not record.has_hint:
+                return "There is no further hint: all are below the task."
+            case "why" if report is not None and report.verdict == "passed":
+                return "All checks pass, so there is no mistake to name."
+            case "why" if self.is_searching:
+                return _SEARCHING
+            case "why" if report is not None and next_stage(report, self.stage) is None:
+                return "The report shows all that is known; t shows the result of each line."
+            case "again" | "trace" if not self.is_warm:
+                return "The grader is still starting; it grades your file then."
+            case "trace" if report is not None and report.statuses().get("loads") == "failed":
+                return "The file could not be loaded, so no line ran; the report says why."
+            case "trace" if self.is_grading:
+                return "The file is being graded; press t again when the verdict is there."
+            case "reset" if self.request.purpose == "hunt":
+                return "A hunt has no stub to go back to."
+            case "next" if not record.passed and self.request.sitting is None:
+                return "The next challenge comes when this one is passed; q leaves."
+            case "answers" | "questions" if after is None:
+                return "Other answers and the follow-up questions come after the pass."
+            case "questions" if after is not None and not after.questions:
+                return "The pack has no answers to follow-up questions."
+            case "reveal" if not self._is_question_shown or (after and after.is_revealed):
+                return "There is no answer to show: f shows the follow-up questions."
+            case "rate" if self._is_question_shown and after and not after.is_revealed:
+                return "Press Enter first: it shows the answer that you rate."
+            case "rate" if not self._is_question_shown and not record.can_overrule:
+                return "There is no grade to change: a grade comes with the first pass."
+        return ""
 
     def question(self, name: str) -> str:
         """Return the question that the learner answers before an action, or ""."""
@@ -434,7 +511,7 @@ class PracticeModel:
                 self.status = "Tracing …"
                 seed, challenge = self.report.seed or 0, self.request.challenge.id
                 submission = Submission(self.file_name, self.source or "")
-                self._send(TraceLines(challenge, submission, seed, id=self._request_id))
+                self._send(messages.TraceLines(challenge, submission, seed, id=self._request_id))
             case "answers" if (after := self.after) is not None:
                 after.page_index = after.page_index + 1 if self.page == "answers" else 0
                 is_past = after.page_index >= len(after.pages(self.journal))

@@ -3,30 +3,88 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
 
-from attn_drill.app.start_challenge import handed_out_level
+from attn_drill.app.answer import handed_out_level
+from attn_drill.app.grade_file import record_diagnosis, write_attempt
 from attn_drill.exercises.interview import values_of_attempt
+from attn_drill.model.challenge import Challenge
 from attn_drill.model.report import Report
+from attn_drill.packs.pack_reader import built_in_pack
 from attn_drill.packs.stub_levels import Level
 from attn_drill.practice import facts
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import since_start
-from attn_drill.practice.record_attempt import record_diagnosis, write_attempt
 from attn_drill.practice.schedule import RATINGS, item_of
-from attn_drill.session.model import Ending, SessionRequest, SessionResult
+from attn_drill.report.words import Stage
 
+Ending = Literal["quit", "next", "interrupted"]
 Clock = Callable[[], float]
 
 _PAUSE_SECONDS = 3600.0
+# A failed attempt counts if the learner saves no other text within this time after the verdict.
+SETTLE_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """The place of a session in a mock interview."""
+
+    stage_number: int  # from 1
+    stage_count: int
+    # Of the whole interview when the session begins; negative if the time is up.
+    seconds_left: float
+    opening: str  # the text of the opening page
+    # Records an event of this problem, from its type and its values.
+    record: Callable[..., None]
+
+
+@dataclass(frozen=True)
+class SessionRequest:
+    """A challenge to practise in a session, and the rules of the session."""
+
+    challenge: Challenge
+    path: Path  # absolute
+    prompt: str  # Markdown
+    seconds_before: float
+    # The limit next to the clock: the par time, or the time that an interview leaves.
+    par_seconds: float
+    # How much of the diagnosis a report shows at once. The key w shows more.
+    stage: Stage = "cause"
+    purpose: facts.Purpose = "practice"
+    # The folders of all known packs. A submission sees none of them.
+    packs: tuple[Path, ...] = field(default_factory=lambda: (built_in_pack(),))
+    challenges: tuple[Challenge, ...] = ()  # in the order of the packs
+    language: str = "en"
+    # In an interview the clock starts when the learner closes the opening page.
+    sitting: Sitting | None = None
+    # The text that was handed out, if it is no stub. It is not graded.
+    untouched: str = ""
+    # The ids of the mistakes of a bug hunt. A pass shows them.
+    hunted: tuple[str, ...] = ()
+    # False if nothing is graded before the learner hands in.
+    is_graded: bool = True
+    # The level that the learner asked for, if the file that is there has another.
+    level: Level | None = None
+
+
+@dataclass(frozen=True)
+class SessionResult:
+    """The result of a session."""
+
+    ending: Ending  # "interrupted" after Ctrl-C
+    passed: bool
+    seconds: float
+    attempts: int
+    graded: str | None = None  # the text with the last verdict
 
 
 class Stopwatch:
     """Counts the seconds at work. A pause of more than an hour counts as one hour."""
 
-    def __init__(
-        self, clock: Clock, seconds_before: float = 0.0, *, is_running: bool = True
-    ) -> None:
+    def __init__(self, clock: Clock, seconds_before: float = 0.0, is_running: bool = True) -> None:
         self._clock, self._seconds = clock, seconds_before
         self._since = clock() if is_running else None  # the last sign of work
 
@@ -59,10 +117,6 @@ def clock_text(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-# A failed attempt counts if the learner saves no other text within this time after the verdict.
-SETTLE_SECONDS = 5.0
-
-
 class SessionRecord:
     """The attempts, the hints and the grade of one session, and their entries in the journal.
 
@@ -75,14 +129,12 @@ class SessionRecord:
         self._request, self._journal = request, journal
         self._wall, self._clock = wall, clock
         self._challenge = request.challenge
-        self.stopwatch = Stopwatch(
-            clock, request.seconds_before, is_running=request.sitting is None
-        )
+        self.stopwatch = Stopwatch(clock, request.seconds_before, not self._is_interview)
         self.attempts = 0
         self.passed = False
         self.grade_text = ""
-        before = journal.facts(subject=self._challenge.id)
-        self._hint_level = since_start(before, in_interview=self._is_interview).hint
+        earlier = journal.facts(subject=self._challenge.id)
+        self._hint_level = since_start(earlier, in_interview=self._is_interview).hint
         self._graded: str | None = None
         self._review_id: str | None = None
         self._attempt_id: str | None = None
@@ -108,8 +160,7 @@ class SessionRecord:
         self._hint_level += 1
         self._tell_interview(facts.StageHinted, level=self._hint_level)
         if not self._is_interview:
-            hinted = facts.Hinted(self._challenge.id, self._wall(), level=self._hint_level)
-            self._journal.add(hinted)
+            self._add(facts.Hinted, level=self._hint_level)
 
     def show_mistake(self) -> None:
         self._tell_interview(facts.MistakeShown)
@@ -124,9 +175,7 @@ class SessionRecord:
         if self._attempt_id is None or verdict_at is None:
             return
         if self._clock() - verdict_at < SETTLE_SECONDS:
-            self._journal.add(
-                facts.Replaced(self._challenge.id, self._wall(), attempt=self._attempt_id)
-            )
+            self._add(facts.Replaced, attempt=self._attempt_id)
             self.attempts -= 1
             self._tell_interview(facts.StageReplaced)
 
@@ -166,10 +215,8 @@ class SessionRecord:
     def overrule(self, rating: int) -> None:
         """Replace the grade of the pass by the own rating, 1 to 4."""
         if self._review_id is not None:
-            item = item_of(self._challenge.id)
-            self._journal.add(
-                facts.Overruled(item, self._wall(), review=self._review_id, rating=rating)
-            )
+            item, now = item_of(self._challenge.id), self._wall()
+            self._journal.add(facts.Overruled(item, now, review=self._review_id, rating=rating))
             self.grade_text = f"graded {RATINGS[rating - 1]}, as you say"
 
     def restart(self, level: Level) -> None:
@@ -183,10 +230,7 @@ class SessionRecord:
         self._verdict_at = None
         self._hint_level = 0
         if not self._is_interview:
-            path = str(self._request.path)
-            self._journal.add(
-                facts.Started(self._challenge.id, self._wall(), path=path, level=level)
-            )
+            self._add(facts.Started, path=str(self._request.path), level=level)
             self.stopwatch = Stopwatch(self._clock)
 
     def result(self, ending: Ending) -> SessionResult:
@@ -197,6 +241,10 @@ class SessionRecord:
     @property
     def _is_interview(self) -> bool:
         return self._request.sitting is not None
+
+    def _add(self, kind: type[facts.Fact], **values: Any) -> None:
+        """Add a fact about the challenge to the journal."""
+        self._journal.add(kind(self._challenge.id, self._wall(), **values))
 
     def _tell_interview(self, kind: type[facts.StageEvent], **values: Any) -> None:
         """Record an event of the interview. Do nothing outside an interview."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 from textual.app import ComposeResult
@@ -9,74 +11,38 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from attn_drill.model.report import Report
-from attn_drill.report.lesson_text import Prompt
+from attn_drill.practice.journal import Journal
+from attn_drill.practice.schedule import RATINGS
+from attn_drill.report.lesson_text import Prompt, render_follow_up, render_notes
 from attn_drill.report.question_text import describe_mistakes
 from attn_drill.report.terminal import render, render_trace
 from attn_drill.report.words import QUIET, RIGHT, WRONG, near, sentence, visible
-from attn_drill.session._after_pass import render_answers, render_lesson, render_questions
-from attn_drill.session._practice_model import PracticeModel
+from attn_drill.session._drill_app import side_by_side
+from attn_drill.session._practice_model import AfterPass, PracticeModel
 from attn_drill.session._session_record import clock_text
-
-
-def side_by_side(parts: list[Text], width: int) -> Text:
-    """Return parts with two spaces between them, in as many lines of this width as needed."""
-    lines = [Text()]
-    for part in parts:
-        if lines[-1].cell_len and lines[-1].cell_len + 2 + part.cell_len > width:
-            lines.append(Text())
-        if lines[-1].cell_len:
-            lines[-1].append("  ")
-        lines[-1].append_text(part)
-    return Text("\n").join(lines)
-
-
-class KeyLine(Static):
-    """Keys with their labels. The first of them is the next step, so its label is bold."""
-
-    def __init__(self, keys: list[tuple[str, str]]) -> None:
-        super().__init__(markup=False)
-        self.keys = keys
-
-    def on_mount(self) -> None:
-        self.show(self.keys)
-
-    def show(self, keys: list[tuple[str, str]]) -> None:
-        self.keys = keys
-        parts = [
-            Text(key, style="bold").append(f" {label}", style="not bold" if index else "bold")
-            for index, (key, label) in enumerate(keys)
-        ]
-        self.update(side_by_side(parts, self.app.size.width - 2))
-
-    def on_resize(self) -> None:
-        self.show(self.keys)
 
 
 class TopLine(Static):
     """The challenge, the verdict and the clock."""
 
     def show(self, model: PracticeModel) -> None:
-        request = model.request
+        request, left = model.request, model.seconds_left
         seconds = model.record.stopwatch.seconds
         is_over = seconds > request.par_seconds
-        time = f"{clock_text(seconds)} of {clock_text(request.par_seconds)}"
-        time += " over" * is_over
+        limit = clock_text(request.par_seconds) + " over" * is_over
+        time = Text(f"{clock_text(seconds)} of {limit}", style=WRONG if is_over else "")
         verdict = Text(model.state_text, style=QUIET)
         if model.report is not None and not model.is_grading and model.unfinished is None:
             verdict.style = f"bold {RIGHT if model.report.verdict == 'passed' else WRONG}"
-        parts = [
-            Text(request.challenge.id, style="bold"),
-            verdict,
-            Text(time, style=WRONG if is_over else ""),
-            Text(request.path.name, style=QUIET),
-        ]
-        if request.sitting is not None:
-            left = clock_text(abs(model.seconds_left))
-            left += " left" if model.seconds_left >= 0 else " over"
-            style = f"bold {WRONG}" if model.seconds_left < 0 else "bold"
-            place = f"{request.sitting.stage_number} of {request.sitting.stage_count}"
-            parts.insert(0, Text(f"{place} · {left}", style=style))
-            parts[3] = Text("this problem ").append_text(parts[3])
+        parts = [Text(request.challenge.id, style="bold"), verdict]
+        if (sitting := request.sitting) is not None:
+            place = f"{sitting.stage_number} of {sitting.stage_count} · {clock_text(abs(left))}"
+            whole = Text(f"{place} left", style="bold")
+            if left < 0:
+                whole = Text(f"{place} over", style=f"bold {WRONG}")
+            parts.insert(0, whole)
+            time = Text("this problem ").append_text(time)
+        parts += [time, Text(request.path.name, style=QUIET)]
         self.update(side_by_side(parts, self.app.size.width - 2))
 
 
@@ -172,3 +138,32 @@ def _report(model: PracticeModel, report: Report, width: int) -> list[Renderable
     if model.after is not None and is_passed:
         parts += [Text(), render_lesson(model.after)]
     return parts
+
+
+def render_lesson(after: AfterPass) -> RenderableType:
+    """Return the line about what comes next, and the notes on the answer."""
+    notes: RenderableType = Text("Your answer is being measured …", style=QUIET)
+    if after.lesson is not None:
+        notes = render_notes(after.lesson, after.source)
+    return Group(Text(after.next_line, style=f"bold {RIGHT}"), Text(), notes)
+
+
+def render_answers(after: AfterPass, journal: Journal, width: int) -> RenderableType:
+    pages = after.pages(journal)
+    index = min(after.page_index, len(pages) - 1)
+    title = Text(f"{index + 1} of {len(pages)}  {pages[index].title}", style="bold")
+    title.append("   o shows the next page", style=f"not bold {QUIET}")
+    return Group(title, Text(), pages[index].render(width))
+
+
+def render_questions(after: AfterPass) -> RenderableType:
+    """Return the open follow-up question, or the ratings of all."""
+    if (question := after.question) is not None:
+        title = f"Question {question.number} of {len(after.questions)}"
+        return render_follow_up(question, title, is_revealed=after.is_revealed)
+    counts = Counter(after.ratings.values())
+    words = [f"{counts[rating]} {RATINGS[rating - 1]}" for rating in sorted(counts, reverse=True)]
+    return Text(
+        f"All {len(after.questions)} follow-up questions are rated: {', '.join(words)}. "
+        "They come back in `attn-drill review`; f closes this page."
+    )

@@ -18,8 +18,7 @@ from attn_drill.model.words import plural
 from attn_drill.practice.schedule import AgendaEntry, in_days
 from attn_drill.practice.statistics import Stats
 from attn_drill.report.words import QUIET, RIGHT, WRONG
-from attn_drill.session._drill_app import run_screen
-from attn_drill.session._widgets import KeyLine
+from attn_drill.session._drill_app import KeyLine, run_screen
 
 _ABOUT = "Write attention in PyTorch from memory. A hidden grader judges every save."
 _WIDE = 60  # columns; narrower screens leave the times out
@@ -74,6 +73,8 @@ class MenuScreen(Screen[MenuChoice]):
         super().__init__()
         self.menu = menu
         self._choices: dict[str, MenuChoice] = {}  # by the id of the row
+        names = [*_MORE, *(entry.challenge.id for entry in menu.entries)]
+        self._longest = max(map(len, names))
 
     def compose(self) -> ComposeResult:
         stats = self.menu.stats
@@ -160,10 +161,6 @@ class MenuScreen(Screen[MenuChoice]):
             due = "" if entry.item is None else f", due {in_days(entry.item.due_at, self.menu.now)}"
             return f"best {max(1, round(best / 60))} min{due}"
         return f"{challenge.level:<6} {challenge.minutes:>3} min"
-
-    @property
-    def _longest(self) -> int:
-        return max(map(len, [*_MORE, *(entry.challenge.id for entry in self.menu.entries)]))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         chosen = self._under_the_cursor()

@@ -2,6 +2,11 @@
 
 import pytest
 
+from attn_drill.app.grade_file import (
+    RecordedAttempt,
+    record_diagnosis,
+    write_attempt,
+)
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import (
     Attempted,
@@ -15,21 +20,14 @@ from attn_drill.practice.facts import (
 )
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import counted_attempts, rated_reviews
-from attn_drill.practice.record_attempt import (
-    RecordedAttempt,
-    record_diagnosis,
-    write_attempt,
-)
 from tests.support.fake_grader import report_on
-from tests.support.journal import Open
 from tests.support.journal import attempt as past_attempt
 
 GQA = pack_reader.find_challenge(pack_reader.built_in_pack(), "gqa")
 
 
-def test_unfinished_file_is_not_recorded(opened: Open) -> None:
+def test_unfinished_file_is_not_recorded(journal: Journal) -> None:
     """The journal has no attempt, and no diagnosis can be recorded for it."""
-    journal = opened()
     report = report_on("gqa", "gqa.py", "half", 1)
     recorded = write_attempt(journal, GQA, report, "half", 5.0, None, "practice")
     assert recorded == RecordedAttempt(None)
@@ -37,9 +35,8 @@ def test_unfinished_file_is_not_recorded(opened: Open) -> None:
     assert journal.facts() == []
 
 
-def test_first_pass_after_a_start_is_graded(opened: Open) -> None:
+def test_first_pass_after_a_start_is_graded(journal: Journal) -> None:
     """A fast pass without help is easy. A second pass gives no second review."""
-    journal = opened()
     journal.add(Started("gqa", 1000.0, path="/a/gqa.py"))
     report = report_on("gqa", "gqa.py", "right", 7)
     first = write_attempt(journal, GQA, report, "right", 1060.0, None, "practice")
@@ -51,9 +48,8 @@ def test_first_pass_after_a_start_is_graded(opened: Open) -> None:
     assert [attempt.seconds for attempt in counted_attempts(journal.facts())] == [60.0, 70.0]
 
 
-def test_given_seconds_replace_the_count_of_the_journal(opened: Open) -> None:
+def test_given_seconds_replace_the_count_of_the_journal(journal: Journal) -> None:
     """A pass in three times the par time is hard."""
-    journal = opened()
     journal.add(Started("gqa", 1000.0, path="/a/gqa.py"))
     report = report_on("gqa", "gqa.py", "right", 7)
     seconds = 3 * 60.0 * GQA.minutes
@@ -62,9 +58,8 @@ def test_given_seconds_replace_the_count_of_the_journal(opened: Open) -> None:
     assert rated_reviews(journal.facts())[0].rating == 2
 
 
-def test_pass_without_a_start_is_good(opened: Open) -> None:
+def test_pass_without_a_start_is_good(journal: Journal) -> None:
     """The time at work is unknown, so it cannot be graded."""
-    journal = opened()
     report = report_on("gqa", "gqa.py", "right", 7)
     recorded = write_attempt(journal, GQA, report, "right", 1060.0, None, "practice")
     assert recorded.graded == "graded good: no stub was handed out"
@@ -72,9 +67,8 @@ def test_pass_without_a_start_is_good(opened: Open) -> None:
     assert counted_attempts(journal.facts())[0].seconds is None
 
 
-def test_failed_attempt_is_not_graded(opened: Open) -> None:
+def test_failed_attempt_is_not_graded(journal: Journal) -> None:
     """The journal has the attempt and no review."""
-    journal = opened()
     journal.add(Started("gqa", 1000.0, path="/a/gqa.py"))
     report = report_on("gqa", "gqa.py", "wrong", 7)
     recorded = write_attempt(journal, GQA, report, "wrong", 1060.0, None, "practice")
@@ -83,9 +77,8 @@ def test_failed_attempt_is_not_graded(opened: Open) -> None:
     assert rated_reviews(journal.facts()) == []
 
 
-def test_first_pass_in_an_interview_is_graded(opened: Open) -> None:
+def test_first_pass_in_an_interview_is_graded(journal: Journal) -> None:
     """The interview's own time and hints decide the grade, not those of an earlier practice."""
-    journal = opened()
     journal.add(Started("gqa", 1.0, path="/a/gqa.py"))
     journal.add(Hinted("gqa", 2.0, level=3))
     journal.add(past_attempt("passed", 5.0))
@@ -114,9 +107,10 @@ def hunted(journal: Journal, source: str, now: float) -> RecordedAttempt:
         (2, 2, "bug hunt, 3 attempts"),
     ],
 )
-def test_passed_hunt_is_a_light_review(opened: Open, failed: int, rating: int, reason: str) -> None:
+def test_passed_hunt_is_a_light_review(
+    journal: Journal, failed: int, rating: int, reason: str
+) -> None:
     """Only the first pass of a hunt counts, and attempts at an earlier hunt do not."""
-    journal = opened()
     journal.add(past_attempt("passed", 5.0))
     journal.add(Hunted("gqa", 10.0, mistakes=("no-scale",), path="/a/gqa_hunt.py"))
     for _ in range(5):
@@ -132,9 +126,8 @@ def test_passed_hunt_is_a_light_review(opened: Open, failed: int, rating: int, r
     assert recorded.graded == f"graded {('', 'again', 'hard', 'good')[rating]}: {reason}"
 
 
-def test_repair_in_an_interview_is_a_light_review(opened: Open) -> None:
+def test_repair_in_an_interview_is_a_light_review(journal: Journal) -> None:
     """It is graded although an earlier hunt of the challenge passed."""
-    journal = opened()
     journal.add(past_attempt("passed", 5.0))
     journal.add(Hunted("gqa", 10.0, mistakes=("no-scale",), path="/a/gqa_hunt.py"))
     hunted(journal, "right", 11.0)
@@ -142,9 +135,8 @@ def test_repair_in_an_interview_is_a_light_review(opened: Open) -> None:
     assert hunted(journal, "right", 21.0).graded == "graded good: bug hunt, 1 attempt"
 
 
-def test_hunt_of_a_challenge_that_was_never_passed_is_no_review(opened: Open) -> None:
+def test_hunt_of_a_challenge_that_was_never_passed_is_no_review(journal: Journal) -> None:
     """The first review of a challenge is a pass from the stub. A failed attempt does not count."""
-    journal = opened()
     journal.add(past_attempt("failed", 5.0))
     journal.add(Hunted("gqa", 10.0, mistakes=("no-scale",), path="/a/gqa_hunt.py"))
     assert hunted(journal, "right", 11.0).review is None
@@ -153,9 +145,8 @@ def test_hunt_of_a_challenge_that_was_never_passed_is_no_review(opened: Open) ->
     assert rated_reviews(journal.facts()) == []
 
 
-def test_attempt_has_the_checks_and_the_help(opened: Open) -> None:
+def test_attempt_has_the_checks_and_the_help(journal: Journal) -> None:
     """The time at work can be given, and the help is that since the start."""
-    journal = opened()
     journal.add(Hinted("gqa", 1.0, level=2))
     journal.add(Revealed("gqa", 2.0))
     report = report_on("gqa", "gqa.py", "wrong", 7)
@@ -168,9 +159,8 @@ def test_attempt_has_the_checks_and_the_help(opened: Open) -> None:
     assert (attempt.hints, attempt.solution, attempt.purpose) == (2, True, "review")
 
 
-def test_diagnosis_of_an_attempt_has_mistakes_and_line(opened: Open) -> None:
+def test_diagnosis_of_an_attempt_has_mistakes_and_line(journal: Journal) -> None:
     """A report without a diagnosis records nothing."""
-    journal = opened()
     wrong, right = (report_on("gqa", "gqa.py", source, 7) for source in ("wrong", "right"))
     first = write_attempt(journal, GQA, wrong, "", 1.0, None, "practice").attempt
     assert first is not None

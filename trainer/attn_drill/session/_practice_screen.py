@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import ClassVar
 
@@ -17,15 +18,22 @@ from textual.widgets import Static
 from attn_drill.model.errors import DrillError
 from attn_drill.practice.journal import Journal
 from attn_drill.server.clients import AsyncClient
-from attn_drill.session._dialogs import Confirm, Help
-from attn_drill.session._drill_app import LEAST_SIZE, WIDE, run_screen
+from attn_drill.server.messages import Prepare, Reply, Request
+from attn_drill.session._drill_app import LEAST_SIZE, WIDE, Confirm, Help, KeyLine, run_screen
 from attn_drill.session._editor import find_editor, mark_of, run_editor, saves
-from attn_drill.session._grading_link import GradingLink
-from attn_drill.session._practice_model import ACTIONS, PracticeModel
-from attn_drill.session._widgets import KeyLine, ReportPane, TaskPane, TopLine
-from attn_drill.session.model import SessionRequest, SessionResult
+from attn_drill.session._practice_model import ACTIONS, Ended, PracticeModel
+from attn_drill.session._session_record import SessionRequest, SessionResult
+from attn_drill.session._widgets import ReportPane, TaskPane, TopLine
 
 _ADVICE = "Your file and the journal are whole. Go on with --no-watch."
+# The most processes in one session, and the pause before each of them except the first.
+_MOST_PROCESSES, _REST_SECONDS = 5, 1.0
+# The keys of the actions that `action_press` runs, as Textual names them.
+_KEYS = {
+    name: action.bound or action.key
+    for name, action in ACTIONS.items()
+    if name not in ("rate", "shade", "leave")
+}
 
 
 def run_session(request: SessionRequest, journal: Journal) -> SessionResult:
@@ -36,7 +44,37 @@ def run_session(request: SessionRequest, journal: Journal) -> SessionResult:
         result = run_screen(PracticeScreen(model, link), _ADVICE)
     finally:
         link.close()
-    return result if result is not None else model.result("interrupted")
+    return result if result is not None else model.record.result("interrupted")
+
+
+class GradingLink:
+    """Sends requests to a grading process and yields its replies."""
+
+    def __init__(self, challenge: str, connect: Callable[[], AsyncClient]) -> None:
+        self._challenge, self._connect = challenge, connect
+        self._start()  # so that it imports torch while the screen is drawn
+
+    def _start(self) -> None:
+        self.client = self._connect()
+        self.client.send(Prepare(self._challenge))
+
+    def send(self, request: Request) -> None:
+        """Send a request. If the process is gone, `replies` says so."""
+        self.client.send(request)
+
+    async def replies(self) -> AsyncIterator[Reply | Ended]:
+        """Yield all replies, and `Ended` each time a process ends."""
+        for process_number in range(1, _MOST_PROCESSES + 1):
+            async for reply in self.client.replies():
+                yield reply
+            yield Ended(self.client.last_words(), process_number == _MOST_PROCESSES)
+            self.client.close()
+            if process_number < _MOST_PROCESSES:
+                await asyncio.sleep(_REST_SECONDS)
+                self._start()
+
+    def close(self) -> None:
+        self.client.close()
 
 
 class PracticeScreen(Screen[SessionResult]):
@@ -45,14 +83,8 @@ class PracticeScreen(Screen[SessionResult]):
     BINDINGS: ClassVar[list[BindingType]] = [
         # Textual binds Tab too, and would move the focus to a hidden pane. So Tab has priority.
         *(
-            Binding(
-                action.bound or action.key,
-                f"press('{action.name}')",
-                show=False,
-                priority=action.key == "tab",
-            )
-            for action in ACTIONS.values()
-            if action.name not in ("rate", "shade", "leave")
+            Binding(keys, f"press('{name}')", show=False, priority=name == "pane")
+            for name, keys in _KEYS.items()
         ),
         *(Binding(str(rating), f"rate({rating})", show=False) for rating in range(1, 5)),
         Binding("shift+tab", "press('pane')", show=False, priority=True),
@@ -175,7 +207,7 @@ class PracticeScreen(Screen[SessionResult]):
             case "edit":
                 self._edit()
             case "next":
-                self.dismiss(self.model.result("next"))
+                self.dismiss(self.model.record.result("next"))
                 return
             case "help":
                 working = {name for name in ACTIONS if not self.model.refusal(name)}
@@ -199,34 +231,25 @@ class PracticeScreen(Screen[SessionResult]):
             self.action_leave()
 
     def action_leave(self) -> None:
-        self.dismiss(self.model.result("quit"))
+        self.dismiss(self.model.record.result("quit"))
 
     def _edit(self) -> None:
         """Open the file in the learner's editor, which gets the whole terminal."""
         path = self.model.request.path
         before = mark_of(path)
-        try:
-            editor = find_editor(os.environ)
-        except DrillError as error:
-            self.model.status = str(error)
-            return
         trouble = ""
         try:
+            editor = find_editor(os.environ)
             with self.app.suspend():
-                # After an exception in this block the screen would not come back.
-                try:
-                    trouble = run_editor(editor, path)
-                except Exception as error:
-                    trouble = (
-                        f"The editor could not be run ({type(error).__name__}: {error}). "
-                        "Edit the file in another window."
-                    )
+                trouble = run_editor(editor, path)
+            if not trouble and mark_of(path) == before:
+                trouble = f"{editor[0]} has ended; {path.name} is unchanged."
+        except DrillError as error:
+            trouble = str(error)
         except SuspendNotSupported:
             trouble = (
                 "An editor cannot run in this terminal. "
                 "Edit the file in another window and save it there."
             )
-        if not trouble and mark_of(path) == before:
-            trouble = f"{editor[0]} has ended; {path.name} is unchanged."
         self.model.status = trouble
         self.model.look()
