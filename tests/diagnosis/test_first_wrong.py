@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attn_drill.diagnosis._first_wrong import first_wrong, wrong_entries
-from attn_drill.diagnosis._right_values import Matching, ReferenceIndex
+from attn_drill.diagnosis._recorded_case import Matching, ReferenceIndex
 from attn_drill.diagnosis._value_graph import ValueGraph
 from tests.support.graphs import GraphBuilder
 

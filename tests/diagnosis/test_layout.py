@@ -2,7 +2,7 @@
 
 import torch
 
-from attn_drill.diagnosis._layout import Core, hold_same_values
+from attn_drill.diagnosis._value_graph import Core, hold_same_values
 from tests.support.diagnosis import SIZES
 
 

@@ -21,26 +21,6 @@ def f(x, past, flag):
         x = join(x)
     return x * 2
 """
-PASSED = """
-def g(x, kept):
-    if not kept:
-        return x
-    x = join(x)
-    return x
-
-
-def f(x, past, flag):
-    wanted = past and flag
-    if flag:
-        x = -x
-    return inner(x, kept=wanted)
-
-
-def inner(x, kept):
-    if kept:
-        x = join(x)
-    return x * 2
-"""
 LOOPED = """
 def f(x):
     for i in range(2):
@@ -54,7 +34,6 @@ def f(x):
     [
         pytest.param(CONDITION, {2}, DIRECT, (5,), 3, id="a branch that does not run"),
         pytest.param(CONDITION, {2}, STORED, (6,), 3, id="the variable that a branch tests"),
-        pytest.param(CONDITION, {2}, PASSED, (19, 13), 10, id="an argument that a branch tests"),
         pytest.param(CONDITION, {2}, LOOPED, (5,), None, id="no branch"),
         pytest.param(CONDITION, {2}, "@f\ndef g(): pass\n", (1,), None, id="a decorator"),
         pytest.param(CONDITION, {2, 3}, DIRECT, (5,), None, id="a mistake that computes too"),

@@ -41,7 +41,7 @@ def graph(*steps: tuple[str, tuple[int, ...], float]) -> ValueGraph:
 def line_in(own: ValueGraph, mistaken: ValueGraph, right: ValueGraph) -> int | None:
     """Return the line in the file; the changed line of the reference is line 5."""
     recorded = RecordedCase(0, cast(Any, None), own, [right], ("out",), is_right_alone=False)
-    return line_of_number(recorded, mistaken, {5}, SOURCE)
+    return line_of_number(recorded, [node for node in mistaken.nodes if node.line == 5], SOURCE)
 
 
 RIGHT = graph(("div", (5,), 2.0))

@@ -28,12 +28,11 @@ def test_line_of_a_failure_that_is_not_a_wrong_value(
 ) -> None:
     """The line cuts gradients, writes into an input, or is a Python loop."""
     answer = judged(grader, SDPA, with_mistakes(SDPA, mistake))
-    location = Locator(
-        answer.references, answer.judgement, answer.reruns
-    ).location_of_other_failure()
-    assert location.frame is not None
-    assert text in location.frame.text
-    assert location.case == answer.first.number
+    locator = Locator(answer.references, answer.judgement, answer.reruns)
+    place = locator.place_of_other_failure()
+    assert place.first_line is not None
+    assert text in place.first_line.text
+    assert place.case == answer.first.number
 
 
 @pytest.mark.thorough
@@ -42,11 +41,10 @@ def test_line_of_a_refused_size_is_the_first_division(grader: Grader) -> None:
     challenge = CHALLENGES["mha"]
     answer = judged(grader, challenge, with_mistakes(challenge, "d-model-not-checked"))
     assert answer.first.check == "bad sizes"
-    location = Locator(
-        answer.references, answer.judgement, answer.reruns
-    ).location_of_other_failure()
-    assert location.frame is not None
-    assert "//" in location.frame.text
+    locator = Locator(answer.references, answer.judgement, answer.reruns)
+    place = locator.place_of_other_failure()
+    assert place.first_line is not None
+    assert "//" in place.first_line.text
 
 
 def diagnosis_of(grader: Grader, mistake: str) -> tuple[Diagnosis, CaseSet]:

@@ -2,7 +2,7 @@
 
 import torch
 
-from attn_drill.diagnosis._right_values import Matching, ReferenceIndex
+from attn_drill.diagnosis._recorded_case import Matching, ReferenceIndex
 from attn_drill.diagnosis._value_graph import Node, ValueGraph
 from tests.support.graphs import GraphBuilder
 

@@ -1,6 +1,6 @@
 """Tests of the index of right values."""
 
-from attn_drill.diagnosis._right_values import ReferenceIndex
+from attn_drill.diagnosis._recorded_case import ReferenceIndex
 from attn_drill.diagnosis._value_graph import ValueGraph, content_graph
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader

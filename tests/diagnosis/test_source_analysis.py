@@ -1,17 +1,10 @@
 """Tests of the analysis of a learner's source."""
 
-import ast
-
-import pytest
-
 from attn_drill.diagnosis._source_lines import (
-    argument_of,
-    function_around,
     function_lines,
     function_name,
     gives_a_constant,
     gradient_cut_line,
-    line_of_tuple,
 )
 
 SOURCE = """
@@ -46,34 +39,7 @@ b = shares(scores, other=c, dim=axis)
 """
 
 
-@pytest.mark.parametrize(
-    ("call", "name", "given"), [(4, "dim", "-1"), (5, "dim", "axis"), (4, "other", None)]
-)
-def test_argument_of_a_call(call: int, name: str, given: str | None) -> None:
-    """An argument is given by its place or by its name."""
-    tree = ast.parse(CALLS)
-    function = function_around(tree, 3)
-    assert function is not None
-    found = argument_of(tree, function, name, call)
-    assert (None if found is None else ast.unparse(found)) == given
-
-
 def test_call_that_gives_a_constant() -> None:
     """The sign belongs to the number. A line outside functions is called by no line."""
     assert [gives_a_constant(CALLS, call, 3) for call in (4, 5)] == [True, False]
     assert not gives_a_constant(CALLS, 4, 4)
-
-
-def test_tuple_that_is_returned_by_name_has_its_own_line() -> None:
-    """The last assignment before counts. Another returned value keeps the line of the return."""
-    source = (
-        "def forward(x):\n"
-        "    cache = x, x\n"
-        "    cache = (x + 1, x)\n"
-        "    out = x * 2\n"
-        "    return out, cache\n"
-        "\n"
-        "def other(x):\n"
-        "    return x\n"
-    )
-    assert [line_of_tuple(source, line) for line in (4, 5, 8)] == [4, 3, 8]

@@ -18,7 +18,7 @@ import torch
 
 from attn_drill.diagnosis._first_wrong import first_wrong
 from attn_drill.diagnosis._milestones import progress
-from attn_drill.diagnosis._right_values import Matching, ReferenceIndex
+from attn_drill.diagnosis._recorded_case import Matching, ReferenceIndex
 from attn_drill.diagnosis._source_lines import blamed_line, growth
 from attn_drill.diagnosis._value_graph import graph_of, right_graphs
 from attn_drill.diagnosis.tracing import trace_of_run

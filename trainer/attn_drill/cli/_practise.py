@@ -30,15 +30,12 @@ from attn_drill.packs.stub_levels import Level
 from attn_drill.practice.facts import Started
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import path_of, progress_of, rated_reviews, since_start
-from attn_drill.practice.schedule import AgendaEntry, agenda, recommended
+from attn_drill.practice.schedule import AgendaEntry, agenda, next_challenge, recommended
 from attn_drill.practice.statistics import Stats, statistics
 
 if TYPE_CHECKING:
-    from attn_drill.session import MenuChoice
-from attn_drill.practice.schedule import next_challenge
-
-if TYPE_CHECKING:
     from attn_drill.practice.facts import Purpose
+    from attn_drill.session import MenuChoice
 
 
 def start_challenge(

@@ -7,9 +7,8 @@ import math
 import torch
 from torch import Tensor
 
-from attn_drill.diagnosis._layout import layouts_of_shape
 from attn_drill.diagnosis._recorded_case import RecordedCase
-from attn_drill.diagnosis._value_graph import Node, ValueGraph
+from attn_drill.diagnosis._value_graph import Node, ValueGraph, layouts_of_shape
 from attn_drill.grading.pictures import rows_of
 from attn_drill.model.report import AttentionWeights, EffectiveMask
 
@@ -29,10 +28,9 @@ def right_weights(reference: ValueGraph) -> list[Node]:
 
 
 def weights_of(recorded: RecordedCase) -> list[tuple[Tensor, Tensor]]:
-    """Return the weights of each attention in the right layout, and the right weights.
+    """Return the weights of each attention, and the right weights, as float64 [B, H, Lq, Lk].
 
-    Returns:
-        Pairs of float64 [B, H, Lq, Lk] or [B, Lq, Lk]; no pair for weights that are not found.
+    Weights that are not found are left out. H is 1 if the right weights have no axis for heads.
     """
     nodes = [
         node for node in recorded.graph.leading_to_outputs if node.lines and may_be_weights(node)
@@ -42,7 +40,9 @@ def weights_of(recorded: RecordedCase) -> list[tuple[Tensor, Tensor]]:
         right = _value(node)
         actual = _weights_like(nodes, right, recorded.sizes)
         if actual is not None:
-            pairs.append((actual, right))
+            batch, *heads, queries, keys = right.shape
+            shape = batch, *(heads or [1]), queries, keys
+            pairs.append((actual.reshape(shape), right.reshape(shape)))
     return pairs
 
 
@@ -57,10 +57,7 @@ def attention_weights(recorded: RecordedCase) -> AttentionWeights | None:
         return None
     actual, right = max(pairs, key=lambda pair: float(_difference(*pair).amax()))
     item = int(_difference(actual, right).flatten(1).amax(dim=1).argmax())
-    actual, right = actual[item], right[item]
-    if right.dim() == 2:
-        actual, right = actual.unsqueeze(0), right.unsqueeze(0)
-    return AttentionWeights(item, _rows(actual), _rows(right))
+    return AttentionWeights(item, _rows(actual[item]), _rows(right[item]))
 
 
 def _difference(actual: Tensor, right: Tensor) -> Tensor:
@@ -70,12 +67,7 @@ def _difference(actual: Tensor, right: Tensor) -> Tensor:
 def _weights_like(nodes: list[Node], right: Tensor, sizes: dict[str, int]) -> Tensor | None:
     """Return the next weights of a submission in the layout of the right weights.
 
-    They are the result of its softmax, the results of a softmax for each head, or a tensor whose
-    entries are shares that add up to 1 along an axis.
-
-    Args:
-        nodes: the results that may be weights. Those that are returned are removed.
-        sizes: the value of every letter.
+    They are one of the nodes, or one node for each head. These nodes are removed from the list.
     """
     for node in nodes:
         value = _value(node)
@@ -128,34 +120,28 @@ def _rows(heads: Tensor) -> tuple[tuple[tuple[float | None, ...], ...], ...]:
     )
 
 
-_ROUNDING = 1e-3  # of a sum of weights
-_LEAST = 1e-25  # if a weight is smaller, a zero among the weights may be such a weight, rounded
+_ROUNDING = 1e-3
+# If a weight is smaller, a zero among the weights may be such a weight, rounded.
+_LEAST = 1e-25
 
 
 def effective_mask(recorded: RecordedCase) -> EffectiveMask | None:
-    """Return the mask that a submission applies, next to the right mask.
+    """Return the mask that a submission applies, next to the right mask; None if it is not clear.
 
-    A key is hidden if its weight is exactly 0. A head with a wrong mask comes first.
-
-    Args:
-        recorded: the recorded case. Its scores must not be so steep that right weights underflow.
-
-    Returns:
-        None if the submission or the reference has no weights, or if a mask cannot be told.
+    A key is hidden if its weight is exactly 0. So the scores of the case must not be so steep that
+    right weights underflow.
     """
     past = recorded.sizes.get(PAST, 0)
     mask: EffectiveMask | None = None
     for weights, right in weights_of(recorded):
         if not (_are_telling(weights) and _are_telling(right)):
             return None
-        seen, should_be_seen = (
-            (each if each.dim() == 4 else each.unsqueeze(1)) != 0 for each in (weights, right)
-        )
+        seen, should_be_seen = weights != 0, right != 0
         # A weight of 0 that should not be 0 may be a small weight, rounded.
         may_be_rounded = bool(((weights > 0) & (weights < _LEAST)).any())
         if may_be_rounded and bool((should_be_seen & ~seen).any()):
             return None
-        if _is_hidden_later(recorded, right):
+        if _is_hidden_later(recorded, should_be_seen):
             return None
         queries, keys = seen.shape[-2:]
         cached = past if keys == past + queries else 0
@@ -174,16 +160,17 @@ def _are_telling(weights: Tensor) -> bool:
     return is_finite and bool((weights.sum(dim=-1) <= 1 + _ROUNDING).all())
 
 
-def _is_hidden_later(recorded: RecordedCase, right: Tensor) -> bool:
+def _is_hidden_later(recorded: RecordedCase, should_be_seen: Tensor) -> bool:
     """Return whether the right weights are set to 0 after the softmax.
 
     Then the values of the hidden keys have no effect, although each has a weight.
     """
     for node in recorded.graph.nodes:
         value = node.value
-        if value is None or value.shape != right.shape or node.is_layout or may_be_weights(node):
+        if value is None or value.numel() != should_be_seen.numel() or node.is_layout:
             continue
-        if any(map(may_be_weights, node.parents)) and torch.equal(value != 0, right != 0):
+        is_equal = torch.equal(value.reshape(should_be_seen.shape) != 0, should_be_seen)
+        if is_equal and not may_be_weights(node) and any(map(may_be_weights, node.parents)):
             return True
     return False
 
@@ -191,11 +178,8 @@ def _is_hidden_later(recorded: RecordedCase, right: Tensor) -> bool:
 def compare_masks(seen: Tensor, should_be_seen: Tensor, cached: int, number: int) -> EffectiveMask:
     """Return two masks and their difference in words.
 
-    Args:
-        seen: bool [B, H, Lq, Lk], true for the keys that each query attends to.
-        should_be_seen: the same of the reference.
-        cached: the number of keys in the cache; they are the first.
-        number: of the case, from 1.
+    Both masks are bool [B, H, Lq, Lk], true for the keys that each query attends to. The first
+    `cached` keys are in the cache. The number is that of the case.
     """
     wrong = (seen != should_be_seen).flatten(2).any(dim=2)  # [B, H]
     if not bool(wrong.any()):

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from attn_drill.diagnosis.patched_references import FINITE_FILL, Behaviour, Ids, PatchedReferences
-from attn_drill.grading.case_set import CaseSet
 from attn_drill.grading.comparison import CaseResult, Comparison, Returns
 from attn_drill.model.case import Case
 from attn_drill.worker.protocol import DTYPES
@@ -28,12 +27,12 @@ _EXTREME = 1e9
 class Observed:
     """The behaviour of a submission in one case."""
 
-    index: int  # of the case, from 0
-    dtype: str  # of the case
+    index: int
+    dtype: str
     behaviour: Behaviour  # outputs or exception
     # Another call on the same inputs gives other values.
     is_random: bool
-    is_wrong: bool  # a right answer gives another result
+    is_wrong: bool
     # The result differs from the right result by more than rounding, so the case can distinguish a
     # known mistake from a right answer.
     is_clear: bool
@@ -130,10 +129,9 @@ def _outputs(result: CaseResult, returns: Returns) -> dict[str, Tensor | str]:
 def is_equal(
     output: Tensor | str | None, other: Tensor | str | None, dtype: str, scale: float = 0.0
 ) -> bool:
-    """Return whether two outputs are equal up to rounding.
+    """Return whether two outputs are equal up to the rounding of the case's dtype.
 
     Args:
-        dtype: of the case. It decides how large rounding may be.
         scale: the size of values before rounding, if it is more than the largest entry of `other`.
     """
     if not isinstance(output, Tensor) or not isinstance(other, Tensor):
@@ -177,16 +175,22 @@ def has_same_shapes(behaviour: Behaviour, other: Behaviour) -> bool:
     return kinds == other_kinds
 
 
-def are_equal(
-    outputs: Mapping[str, Tensor | str],
-    others: Mapping[str, Tensor | str],
+def are_alike(
+    first: Behaviour | None,
+    second: Behaviour | None,
     dtype: str,
     scales: Mapping[str, float] | None = None,
 ) -> bool:
-    """Return whether each output equals the other output of its name, up to rounding."""
+    """Return whether two behaviours both raise, or have equal outputs up to rounding."""
+    if first is None or second is None:
+        return first is second
+    if (first.failure is None) != (second.failure is None):
+        return False
+    if first.outputs.keys() != second.outputs.keys():
+        return False
     return all(
-        is_equal(value, others.get(name), dtype, (scales or {}).get(name, 0.0))
-        for name, value in outputs.items()
+        is_equal(value, second.outputs[name], dtype, (scales or {}).get(name, 0.0))
+        for name, value in first.outputs.items()
     )
 
 
@@ -197,31 +201,23 @@ class Likeness(IntEnum):
     """How far a patched reference behaves like a submission in one case."""
 
     DIFFERENT = 0
-    POSSIBLE = 1  # the case decides nothing: both draw at random, or rounding decides
+    # The case decides nothing: both draw at random, or rounding decides.
+    POSSIBLE = 1
     SAME = 2
 
 
 class Agreement:
-    """Decide which known mistakes behave like a submission.
-
-    Attributes:
-        observed_cases: the submission's behaviour on each case, the most informative cases first.
-        wrong_cases: the cases in which a right answer gives another result.
-        has_wrong_values: whether an output has a wrong value. An exception alone may have many
-            reasons.
-    """
+    """Decide which known mistakes behave like a submission."""
 
     def __init__(self, references: PatchedReferences, comparison: Comparison) -> None:
         self.references, self.comparison = references, comparison
+        self.case_set = comparison.case_set
         self.observed_cases = observe(comparison)
-        self.wrong_cases = [observed for observed in self.observed_cases if observed.is_wrong]
-        self.has_wrong_values = any(
-            observed.behaviour.failure is None for observed in self.wrong_cases
-        )
-
-    @property
-    def case_set(self) -> CaseSet:
-        return self.comparison.case_set
+        self.random = {each.index for each in self.observed_cases if each.is_random}
+        # A right answer gives another result in these cases.
+        self.wrong_cases = [each for each in self.observed_cases if each.is_wrong]
+        # An exception alone may have many reasons.
+        self.has_wrong_values = any(each.behaviour.failure is None for each in self.wrong_cases)
 
     def agrees(self, ids: Ids) -> bool:
         """Return whether mistakes may explain all cases, and not only by chance.
@@ -229,23 +225,18 @@ class Agreement:
         If no key is left to attend to, a fill of -inf gives NaN and a finite fill gives numbers. If
         only one of both has NaN, the reference is tried with a finite fill, too.
         """
-        disagreeing = self._disagreeing(ids)
+        cases, wrong = self.observed_cases, self.wrong_cases
+        disagreeing = next((each for each in cases if not self.agrees_on(ids, each)), None)
         if disagreeing is not None:
             other = self.references.behaviour(ids, disagreeing.index)
             if has_nan(other) == has_nan(disagreeing.behaviour):
                 return False
             ids = (*ids, FINITE_FILL)
-            if self.references.patched(ids) is None or self._disagreeing(ids) is not None:
+            if self.references.patched(ids) is None:
                 return False
-        wrong = self.wrong_cases
+            if not all(self.agrees_on(ids, each) for each in cases):
+                return False
         return not wrong or any(self.match(ids, each) is Likeness.SAME for each in wrong)
-
-    def _disagreeing(self, ids: Ids) -> Observed | None:
-        """Return the first case that mistakes cannot explain; None if there is none."""
-        for observed in self.observed_cases:
-            if not self.agrees_on(ids, observed):
-                return observed
-        return None
 
     def agrees_on(self, ids: Ids, observed: Observed) -> bool:
         return self.match(ids, observed) is not Likeness.DIFFERENT
@@ -265,44 +256,29 @@ class Agreement:
         if observed.is_extreme:
             return Likeness.SAME
         # A wrong formula may divide by sums near zero. Then rounding decides in bfloat16.
-        is_coarse = observed.dtype == "bfloat16"
-        if (
-            is_coarse
-            and have_same_shapes
-            and {each.dtype for each in self.wrong_cases} != {"bfloat16"}
-        ):
-            return Likeness.POSSIBLE
-        return Likeness.DIFFERENT
+        is_coarse = observed.dtype == "bfloat16" and have_same_shapes
+        has_others = any(each.dtype != "bfloat16" for each in self.wrong_cases)
+        return Likeness.POSSIBLE if is_coarse and has_others else Likeness.DIFFERENT
 
     def is_like(self, observed: Observed, other: Behaviour | None) -> bool:
         """Return whether the submission has the other behaviour on a case, up to rounding."""
-        behaviour = observed.behaviour
-        if other is None or (behaviour.failure is None) != (other.failure is None):
-            return False
-        if behaviour.failure is not None:
-            return True
-        if behaviour.outputs.keys() != other.outputs.keys():
-            return False
         # Float32 may lose more than usual, for example in tables of large positions.
         expected = self.case_set.prepared[observed.index].expected.outputs
         factor = _LOSSES / RELATIVE[observed.dtype]
         scales = {name: factor * output.lost for name, output in expected.items()}
-        return are_equal(behaviour.outputs, other.outputs, observed.dtype, scales)
+        return are_alike(observed.behaviour, other, observed.dtype, scales)
 
     def is_right(self, ids: Ids, index: int) -> bool:
         """Return whether the reference with these mistakes is right on a case."""
         right, other = self.references.behaviour((), index), self.references.behaviour(ids, index)
-        if right is None or other is None or other.failure is not None:
-            return False
-        return are_equal(right.outputs, other.outputs, self.case_set.cases[index].dtype)
+        return right is not None and are_alike(right, other, self.case_set.cases[index].dtype)
 
     def raises_the_same(self, ids: Ids) -> bool:
         """Return whether mistakes raise the submission's exceptions in all its wrong cases."""
-        for observed in self.wrong_cases:
-            other = self.references.behaviour(ids, observed.index)
-            if in_any_order(other) != in_any_order(observed.behaviour):
-                return False
-        return True
+        return all(
+            in_any_order(self.references.behaviour(ids, each.index)) == in_any_order(each.behaviour)
+            for each in self.wrong_cases
+        )
 
 
 def in_any_order(behaviour: Behaviour | None) -> tuple[str, list[str]] | None:

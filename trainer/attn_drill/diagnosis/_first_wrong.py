@@ -12,7 +12,7 @@ from itertools import filterfalse
 
 import torch
 
-from attn_drill.diagnosis._right_values import Matching
+from attn_drill.diagnosis._recorded_case import Matching
 from attn_drill.diagnosis._value_graph import (
     Node,
     comparable_parents,
@@ -31,7 +31,7 @@ _KINDS = {
 class FirstWrong:
     """The first wrong value of a submission."""
 
-    node: Node  # the value
+    node: Node
     # The lines of the file in the call stack, innermost first, without lines that make right values
     # for another caller.
     lines: tuple[int, ...]
@@ -75,7 +75,7 @@ def _first_node(matching: Matching, outputs: Iterable[str]) -> Node | None:
         made = [node for node in matching.graph.computed if node.lines]
         known = next(filter(matching.is_known_wrong, made), None)
         if known is None and made and all(map(matching.is_right, made[:-1])):
-            return made[-1]  # the wrong output itself
+            return made[-1]
         return known
     wrong = [node for node in sorted(region) if node.lines]
     comparable = [node for node in wrong if node.is_comparable]
@@ -98,19 +98,20 @@ def _opposite(matching: Matching, outputs: Iterable[str]) -> Node | None:
 
     Such a mask is no wrong value, because a mask has two notations.
     """
+    graph, reference = matching.graph, matching.right.graphs[0]
     for name in outputs:
-        node = matching.graph.outputs.get(name)
-        right = matching.right.graphs[0].outputs.get(name)
-        if node is None or right is None or node.value is None or right.value is None:
+        if name not in graph.outputs or name not in reference.outputs:
             continue
-        are_boolean = node.value.dtype == right.value.dtype == torch.bool
-        if not are_boolean or not torch.equal(node.value, ~right.value):
+        node, value = graph.outputs[name], graph.outputs[name].value
+        right = reference.outputs[name].value
+        if value is None or right is None or not value.dtype == right.dtype == torch.bool:
             continue
-        while node.parents and (node.is_layout or node.operation == "repeat"):
-            if not node.parents[0].lines:
-                break
-            node = node.parents[0]
-        return node
+        if torch.equal(value, ~right):
+            while node.is_layout or node.operation == "repeat":
+                if not node.parents or not node.parents[0].lines:
+                    break
+                node = node.parents[0]
+            return node
     return None
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from attn_drill.diagnosis._first_wrong import FirstWrong, first_wrong
 from attn_drill.diagnosis._milestones import MilestoneProgress
 from attn_drill.diagnosis._named_line import depth_of, is_omission, patched_lines
 from attn_drill.diagnosis._output_relation import relation
-from attn_drill.diagnosis._recorded_case import RecordedCase, Reruns
-from attn_drill.diagnosis._right_values import Matching
+from attn_drill.diagnosis._recorded_case import Matching, RecordedCase, Reruns
 from attn_drill.diagnosis._source_lines import (
     Growth,
     blamed_line,
@@ -28,7 +27,7 @@ from attn_drill.grading.case_set import Purpose
 from attn_drill.grading.grader import Judgement
 from attn_drill.grading.pictures import name_shape
 from attn_drill.model.challenge import Mistake
-from attn_drill.model.report import Frame, Operand
+from attn_drill.model.report import Diagnosis, Frame, Operand
 
 _DRAWS_IN_EVAL_MODE = (
     "two calls on the same inputs give different values: your code draws at random in eval mode"
@@ -36,27 +35,8 @@ _DRAWS_IN_EVAL_MODE = (
 _RECORDED_CHECKS = ("gradients", "train/eval", "properties", "memory")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Location:
-    """The place of a mistake."""
-
-    # The line that makes the first wrong value; None if it is unknown.
-    frame: Frame | None = None
-    # The last line before it that makes right numbers; None if it is the same line.
-    start: int | None = None
-    # Whether a step is missing between both lines.
-    is_missing: bool = False
-    # The number of the case that was recorded, from 1.
-    case: int | None = None
-    # The shape of the line's result, with letters.
-    made: str | None = None
-    # The shape of a right value that the line rearranges wrongly; "" if it computes.
-    rearranged: str = ""
-    # The right values from which the line computes.
-    operands: tuple[Operand, ...] = ()
-    # How the line's result relates to the right result, in words.
-    relation: str | None = None
-    first: FirstWrong | None = None  # the first wrong value
+# The facts about the line to blame, and the first wrong value.
+Place = tuple[Diagnosis, FirstWrong | None]
 
 
 class Locator:
@@ -65,70 +45,66 @@ class Locator:
         self._judgement, self._case_set = judgement, judgement.case_set
         self._source = judgement.submission.source
 
-    def location_of_wrong_value(
+    def place_of_wrong_value(
         self,
         recorded: RecordedCase,
         mistaken: ValueGraph | None,
         progress: MilestoneProgress | None,
         mistakes: Sequence[Mistake] = (),
-    ) -> Location | None:
-        """Return the line that made the first wrong value; None if it cannot be found.
-
-        Args:
-            mistaken: the graph of the reference with the named mistakes, if there are any.
-        """
+    ) -> Place | None:
+        """Return the line that made the first wrong value; None if it cannot be found."""
+        reference, sizes = self._references.source, recorded.sizes
         matching = recorded.matching(mistaken)
         first = first_wrong(matching, recorded.wrong_outputs)
         if first is None:
             return None
         wrong = {self._references.lines(mistake.id).start for mistake in mistakes}
-        functions = {function_name(self._references.source, line) for line in wrong}
+        functions = {function_name(reference, line) for line in wrong}
         functions_here = {function_name(self._source, line) for line in first.node.lines}
         required = set(self._case_set.challenge.entry)
         if functions and functions <= required and functions.isdisjoint(functions_here):
             # A training step that changes the weights wrongly, for example, makes wrong values in
             # the model.
-            return Location(case=recorded.index + 1)
-        lines, is_missing = first.lines, first.is_early
-        before = _lines_before(first)
+            return Diagnosis(case=recorded.index + 1), None
+        is_missing = first.is_early
         if mistakes:
-            reference = self._references.source
             is_missing = any(is_omission(reference, mistake) for mistake in mistakes)
-            if mistaken is not None and len(mistakes) == 1 and not before:
-                # The mistake may be in the call, rather than in the called function.
-                depth = depth_of(mistaken, patched_lines(reference, mistakes[0]))
-                lines = lines[-(depth or 0) :]
-                first = replace(first, lines=lines)
-                before = _lines_before(first)
-        end = lines[0]
+        before = _lines_before(first)
+        if mistaken is not None and len(mistakes) == 1 and not before:
+            # The mistake may be in the call, rather than in the called function.
+            depth = depth_of(mistaken, patched_lines(reference, mistakes[0]))
+            first = replace(first, lines=first.lines[-(depth or 0) :])
+            before = _lines_before(first)
+        end = first.lines[0]
         if not before and is_missing:
             # The missing step may be anywhere after the start of the function.
             before = [function_lines(self._source, end).start]
         start = max(before, default=end)
-        location = Location(
-            frame=self.frame(end),
+        place = Diagnosis(
+            first_line=self.frame(end),
             start=None if start == end else start,
-            is_missing=is_missing,
-            first=first,
+            missing=is_missing,
             case=recorded.index + 1,
             operands=tuple(_operand(node, matching) for node in first.operands),
         )
         value = _result_of_line(recorded.graph, first).value
         if value is None or not value.dim():
-            return location
+            return place, first
         node, source = first.node, first.node.source
         is_changed = node.is_layout and node.operation != "return"
         is_rearranged = is_changed and node.entries == source.entries and matching.is_right(source)
-        missed = None if progress is None or progress.missed is None else progress.missed.node.value
-        related = None if missed is None else relation(value, missed, "", recorded.sizes)
+        missed = progress.missed.node.value if progress and progress.missed else None
+        related = None if missed is None else relation(value, missed, "", sizes)
         if related is not None and related.startswith("these are"):
-            related = f"at the marked line, {related}"  # the output itself may have other numbers
-        return replace(
-            location,
-            made=name_shape(tuple(value.shape), recorded.sizes),
-            rearranged=_shape(source, recorded.sizes) if is_rearranged else "",
-            relation=related,
+            # The output itself may have other numbers.
+            related = f"at the marked line, {related}"
+        place = replace(
+            place,
+            made=name_shape(tuple(value.shape), sizes),
+            rearranged=_shape(source, sizes) if is_rearranged else "",
+            layout=related,
         )
+        return place, first
 
     def frame(self, line: int) -> Frame:
         """Return a line of the file with its function and its text."""
@@ -136,18 +112,17 @@ class Locator:
         text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
         return Frame(line, function_name(self._source, line), text)
 
-    def location_of_other_failure(self) -> Location:
+    def place_of_other_failure(self) -> Diagnosis:
         """Return the line to blame for a failure that is not a wrong value."""
-        first = self._judgement.report.first_failure()
-        line: int | None = None
+        first, line = self._judgement.report.first_failure(), None
         if first is None:
-            return Location()
+            return Diagnosis()
         if first.frames:
             line = first.frames[-1].line
         elif first.check == "bad sizes":
             line = first_division(self._source, self._case_set.challenge.entry[0])
         elif first.number is None:
-            return Location()
+            return Diagnosis()
         elif first.check == "vectorised":
             grown = self.loop_growth(None).line
             line = None if grown is None else innermost_loop(self._source, grown)
@@ -157,18 +132,16 @@ class Locator:
             alone = self._case_set.only([first.number - 1])
             for graph in graphs_of(self._reruns.run(alone, "lines")):
                 line = line_of_rounded_angle(graph)
-        return Location() if line is None else Location(frame=self.frame(line), case=first.number)
+        if line is None:
+            return Diagnosis()
+        return Diagnosis(first_line=self.frame(line), case=first.number)
 
-    def location_of_draw(self, index: int) -> Location:
-        """Return the line that draws at random in a case in eval mode, with a sentence about it.
-
-        Args:
-            index: of the case, from 0. Two equal calls of this case gave different values.
-        """
+    def place_of_draw(self, index: int) -> Diagnosis:
+        """Return the line that draws at random in a case in eval mode, with a sentence about it."""
         line = self._recorded_line("train/eval", index)
         if line is None:
-            return Location()
-        return Location(frame=self.frame(line), case=index + 1, relation=_DRAWS_IN_EVAL_MODE)
+            return Diagnosis()
+        return Diagnosis(first_line=self.frame(line), case=index + 1, layout=_DRAWS_IN_EVAL_MODE)
 
     def _recorded_line(self, check: str, index: int) -> int | None:
         """Return the line that does what the check forbids in a case."""
@@ -186,17 +159,14 @@ class Locator:
     def loop_growth(self, source: str | None) -> Growth:
         """Return the lines that run more often in the larger case of the failed growth probe.
 
-        Args:
-            source: the text of a patched reference; None for the submission.
+        The lines are those of a patched reference, or of the submission if `source` is None.
         """
         first = self._judgement.report.first_failure()
-        number = first.number if first is not None else None
-        pair = self._case_set.only([(number or 0) - 1])
-        graphs = graphs_of(
-            self._reruns.run(pair, "lines")
-            if source is None
-            else self._references.run(pair, source, "lines")
-        )
+        pair = self._case_set.only([first.number - 1 if first and first.number else -1])
+        if source is None:
+            graphs = graphs_of(self._reruns.run(pair, "lines"))
+        else:
+            graphs = graphs_of(self._references.run(pair, source, "lines"))
         return growth(*graphs) if len(graphs) == 2 else Growth(None, frozenset())
 
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from attn_drill.diagnosis._right_values import ReferenceIndex
+from attn_drill.diagnosis._recorded_case import ReferenceIndex
 from attn_drill.diagnosis._value_graph import Node, ValueGraph, leading_to
 from attn_drill.model.challenge import Mistake
 
@@ -61,19 +60,15 @@ _TOPICS = {
 }
 
 
-@dataclass(frozen=True)
-class Milestone:
+class Milestone(NamedTuple):
     node: Node
     name: str
 
 
-@dataclass(frozen=True)
-class MilestoneProgress:
+class MilestoneProgress(NamedTuple):
     """The milestones that a submission reached."""
 
-    # The last milestone before the first missed milestone.
-    last: Milestone | None
-    # The first milestone that the submission missed.
+    last: Milestone | None  # before the first missed milestone
     missed: Milestone | None
     cleared: tuple[str, ...]  # topics and layers that are ruled out
 
@@ -89,11 +84,14 @@ def topics_of(node: Node) -> set[str]:
     """Return the topics and layers that a wrong result may be about, judged by its operation."""
     topics = {name for name, topic in _TOPICS.items() if node.operation in topic.operations.split()}
     for parent in node.parents:
-        for parameter in (parent, *parent.parents):
-            match = re.fullmatch(r"input parameter (.+)\.(weight|bias)", parameter.operation)
-            if match is not None:
-                topics.add(match[1])
+        topics.update(filter(None, map(_layer, (parent, *parent.parents))))
     return topics
+
+
+def _layer(node: Node) -> str | None:
+    """Return the layer of a weight or a bias; None for other nodes."""
+    match = re.fullmatch(r"input parameter (.+)\.(weight|bias)", node.operation)
+    return match and match[1]
 
 
 def milestones(reference: ValueGraph) -> list[Milestone]:
@@ -120,51 +118,41 @@ def noted_shape(source: str, line: int) -> str:
 def progress(
     graph: ValueGraph, reference: ValueGraph, source: str, sizes: dict[str, int]
 ) -> MilestoneProgress:
-    """Compare the graph of a submission with the graph of the reference.
+    """Compare the graph of a submission with the graph and the text of the reference.
 
     A milestone counts as missed if the submission has neither its value nor any later milestone
     that the reference makes from it. Other answers may not need every milestone.
-
-    Args:
-        source: the text of the reference.
-        sizes: the value of every letter.
     """
     index = ReferenceIndex([graph], sizes)
     marks = [mark for mark in milestones(reference) if mark.node.features is not None]
     reached = {mark.node for mark in marks if index.has(mark.node)}
     right_nodes = set(leading_to(reached))
     missed = next((mark for mark in marks if mark.node not in right_nodes), None)
-    last = None
-    if missed is not None:
-        ancestors = reached.intersection(leading_to([missed.node]))
-        before = [mark for mark in marks if mark.node in ancestors]
-        last = before[-1] if before else None
+    ancestors = reached.intersection(leading_to([missed.node] if missed else []))
+    last = next((mark for mark in reversed(marks) if mark.node in ancestors), None)
     return MilestoneProgress(last, missed, tuple(_cleared(reference, source, right_nodes)))
 
 
 def _cleared(reference: ValueGraph, source: str, right_nodes: set[Node]) -> Iterator[str]:
     """Yield topics and layers that led to reached milestones only."""
     leading = set(reference.leading_to_outputs)
-    right_lines, other_lines = (
-        {node.line for node in nodes if node.lines}
-        for nodes in (right_nodes, leading - right_nodes)
-    )
+    lines = {node.line for node in leading if node.lines}
+    doubtful_lines = {node.line for node in leading - right_nodes}
     text = dict(enumerate(source.splitlines(), 1))
     for name, topic in _TOPICS.items():
-        lines = right_lines | other_lines
         about = {line for line in lines if re.search(topic.lines, text.get(line, ""))}
-        if about and about <= right_lines - other_lines:
+        if about and about.isdisjoint(doubtful_lines):
             yield name
     # A layer is ruled out if all nodes that are computed from its weight are right.
     users_of: dict[str, set[Node]] = {}
     for node in sorted(leading):
-        match = re.fullmatch(r"input parameter (.+)\.weight", node.operation)
-        if match is None:
+        layer = _layer(node)
+        if layer is None or not node.operation.endswith("weight"):
             continue
         users = leading.intersection(node.users)
         if all(user.operation == "t" for user in users):
             users |= {other for user in users for other in leading.intersection(user.users)}
-        users_of.setdefault(match[1], set()).update(users)
+        users_of.setdefault(layer, set()).update(users)
     for layer, users in users_of.items():
         if users <= right_nodes:
             yield layer

@@ -1,12 +1,13 @@
-"""Find the known mistake, or the pair of mistakes, that fails like a submission."""
+"""Find the known mistakes, or the general error, that fail like a submission."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, islice, permutations
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,12 +16,12 @@ from attn_drill.diagnosis._behaviour import (
     RELATIVE,
     Agreement,
     Observed,
-    are_equal,
+    are_alike,
     is_equal,
     observe,
 )
-from attn_drill.diagnosis.patched_references import Behaviour, Graded, Ids
-from attn_drill.grading.case_set import CaseSet
+from attn_drill.diagnosis.patched_references import Behaviour, Graded, Ids, behave
+from attn_drill.grading.case_set import CaseSet, Change
 from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.grader import Judgement
 from attn_drill.model.report import Outcome, Report
@@ -59,14 +60,12 @@ def have_same_gradients(comparison: Comparison, other: Comparison, case: str | N
     scale = max(result.expected.gradient_scale, max(sizes, default=0.0) * RELATIVE[dtype])
     for name in reply.gradients.keys() | other_reply.gradients.keys():
         value, other_value = result.gradient(name), others[0].gradient(name)
+        # A missing gradient equals a gradient of zeros: a part of a fused layer has zeros, and a
+        # separate layer has no gradient.
         if value is None or other_value is None:
-            # A missing gradient equals a gradient of zeros: a part of a fused layer has zeros, and
-            # a separate layer has no gradient.
-            present = other_value if value is None else value
-            is_same = present is None or not bool(present.any())
-        else:
-            is_same = is_equal(value, other_value, dtype, scale)
-        if not is_same:
+            if any(each is not None and bool(each.any()) for each in (value, other_value)):
+                return False
+        elif not is_equal(value, other_value, dtype, scale):
             return False
     return True
 
@@ -80,7 +79,7 @@ def _largest(value: Tensor | None) -> float:
 
 # The failure of one of these checks shows nothing about values.
 _BEFORE_VALUES = ("loads", "interface", "from scratch", "parameters", "bad sizes")
-_MOST_WORKERS = 12  # candidates that a worker runs
+_MOST_WORKERS = 12
 
 Grade = Callable[[CaseSet, str], Graded]
 # Returns the growth ratios of loops in a patched reference, or in the submission (None).
@@ -88,15 +87,7 @@ Loops = Callable[[str | None], frozenset[Fraction]]
 
 
 class MistakeSearch:
-    """The search for the single known mistake of one submission.
-
-    Args:
-        agreement: compares the submission with patched references.
-        judgement: of the submission.
-        first: the first failure of the submission.
-        grade: runs a patched reference in a worker and judges it.
-        loops: returns the growth ratios of loops.
-    """
+    """The search for the single known mistake of one submission; `first` is its first failure."""
 
     def __init__(
         self, agreement: Agreement, judgement: Judgement, first: Outcome, grade: Grade, loops: Loops
@@ -105,7 +96,7 @@ class MistakeSearch:
         self._comparison, self._report, self._first = agreement.comparison, judgement.report, first
         self._grade, self._loops = grade, loops
         self._is_refused_code = judgement.report.verdict == "not-allowed"
-        self._is_disputed = False  # whether several mistakes agree
+        self._is_disputed = False
 
     def single(self) -> Ids:
         """Return the only mistake that agrees with all cases; () if there is none.
@@ -210,10 +201,8 @@ class MistakeSearch:
             return False
         if without_numbers(other.message) != without_numbers(first.message):
             return False
-        random = {each.index for each in self.agreement.observed_cases if each.is_random}
-        if first.number - 1 not in random and not have_same_gradients(
-            self._comparison, comparison, first.case
-        ):
+        is_random = first.number - 1 in self.agreement.random
+        if not is_random and not have_same_gradients(self._comparison, comparison, first.case):
             return False
         if first.check == "vectorised":
             ratios = self._loops(self.references.patched(ids))
@@ -243,15 +232,14 @@ class MistakeSearch:
         """
         references, agreement = self.references, self.agreement
         stored = _count_stores(references.source)
-        agreeing = []
-        for mistake in references.mistakes:
-            ids = (mistake,)
-            if (
-                _count_stores(references.patched(ids) or "") > stored
-                and all(agreement.is_right(ids, wrong.index) for wrong in agreement.wrong_cases)
-                and self._agrees_in_turn(ids)
-            ):
-                agreeing.append(ids)
+        candidates = [(mistake,) for mistake in references.mistakes]
+        agreeing = [
+            ids
+            for ids in candidates
+            if _count_stores(references.patched(ids) or "") > stored
+            if all(agreement.is_right(ids, wrong.index) for wrong in agreement.wrong_cases)
+            if self._agrees_in_turn(ids)
+        ]
         return references.only_candidate(agreeing)
 
     def _agrees_in_turn(self, ids: Ids) -> bool:
@@ -265,10 +253,7 @@ class MistakeSearch:
         for observed in self.agreement.observed_cases:
             if cases[observed.index].probe is not None:
                 continue
-            behaviour, other = observed.behaviour, others.get(observed.index)
-            if other is None or (behaviour.failure is None) != (other.failure is None):
-                return False
-            if not are_equal(behaviour.outputs, other.outputs, observed.dtype):
+            if not are_alike(observed.behaviour, others.get(observed.index), observed.dtype):
                 return False
         return True
 
@@ -299,25 +284,23 @@ def _count_stores(source: str) -> int:
                 count += 1
             case ast.Attribute(attr="setdefault") | ast.Global() | ast.Nonlocal():
                 count += 1
-            case ast.FunctionDef():
-                count += len(node.decorator_list)
+            case ast.FunctionDef(decorator_list=decorators):
+                count += len(decorators)
     return count
 
 
 _SOME = 2  # wrong cases in which changes are added
 _MOST_RUN = 100_000  # operations of all pairs together
 _MOST_CASES = 1200  # runs of a case for all mistakes and pairs together
-_BUILD = 150  # building a patched reference takes as long as 150 operations
-_LARGEST = 1e6  # of the entries that are added
+# Building a patched reference takes as long as 150 operations.
+_BUILD = 150
+_LARGEST = 1e6
 
 
 def find_pair(agreement: Agreement, operations: int) -> Ids:
     """Return the first two mistakes that together agree with all cases; () if none do.
 
-    Args:
-        agreement: compares the submission with patched references.
-        operations: the number of operations of the reference in a case. It limits the number
-            of pairs that are tried.
+    The number of operations of the reference in a case limits the number of pairs that are tried.
     """
     before = agreement.references.case_count
     for pair in islice(_pairs(agreement), _MOST_RUN // (_BUILD + operations)):
@@ -401,3 +384,112 @@ def _numbers(behaviour: Behaviour | None) -> Tensor:
         if isinstance(value, Tensor) and not value.is_meta
     ]
     return torch.cat(values) if values else torch.zeros(0, dtype=torch.float64)
+
+
+# What is changed, in words, and the change of the inputs (or of the weights) that makes it.
+_Variation = tuple[str, Change]
+
+
+def generic_error(agreement: Agreement) -> str | None:
+    """Return in words the only change of inputs, weights or outputs that explains all cases.
+
+    Returns None if no change explains them, or if several changes do.
+    """
+    if not agreement.wrong_cases or agreement.wrong_cases[0].behaviour.failure is not None:
+        return None
+    references, first = agreement.references, agreement.wrong_cases[0]
+    case_set = references.case_set
+    certain = [each for each in agreement.observed_cases if not each.is_random]
+
+    def explains(altered: CaseSet, observed: Observed, index: int) -> bool:
+        names = references.namespace(())
+        return names is not None and agreement.is_like(observed, behave(names, altered, index))
+
+    descriptions = []
+    alone = case_set.only([first.index], alone=True)
+    (prepared,) = alone.prepared
+    variations = [
+        *((words, _unchanged, change) for words, change in _changed_weights(prepared.parameters)),
+        *((words, change, _unchanged) for words, change in _changed_inputs(prepared.inputs)),
+    ]
+    for words, inputs, parameters in variations:
+        if not explains(alone.altered(inputs, parameters), first, 0):
+            continue
+        altered = case_set.altered(inputs, parameters)
+        if all(explains(altered, observed, observed.index) for observed in certain):
+            descriptions.append(f"this is the output you get {words}")
+    return descriptions[0] if len(descriptions) == 1 else None
+
+
+def _changed_weights(parameters: Mapping[str, Tensor]) -> Iterator[_Variation]:
+    biases = [name for name in parameters if name.endswith(".bias")]
+    for name in biases:
+        yield f"without the bias of {name[: -len('.bias')]}", _changed({name: torch.zeros_like})
+    if len(biases) > 1:
+        yield "without any bias", _changed(dict.fromkeys(biases, torch.zeros_like))
+    layers = [name.removesuffix(".weight") for name in parameters if name.endswith(".weight")]
+    for layer in layers:
+        name, shape = f"{layer}.weight", parameters[f"{layer}.weight"].shape
+        if len(shape) == 2 and shape[0] == shape[1]:
+            identity = torch.eye(shape[0], dtype=parameters[name].dtype)
+            nothing = {name: lambda _, identity=identity: identity}
+            yield f"without {layer}", _changed({**nothing, f"{layer}.bias": torch.zeros_like})
+            yield f"if the weight of {layer} is transposed", _changed({name: torch.t})
+    for first, second in combinations(layers, 2):
+        if parameters[f"{first}.weight"].shape == parameters[f"{second}.weight"].shape:
+            swapped = {f"{first}.{part}": f"{second}.{part}" for part in ("weight", "bias")}
+            yield f"if {first} and {second} are swapped", _swapped(swapped)
+
+
+def _changed_inputs(inputs: Mapping[str, Any]) -> Iterator[_Variation]:
+    floats = []
+    for name, value in inputs.items():
+        is_tensor = isinstance(value, Tensor)
+        if type(value) is int or (is_tensor and value.dtype in (torch.int64, torch.int32)):
+            yield f"if {name} is 1 larger", _changed({name: lambda value: value + 1})
+            yield f"if {name} is 1 smaller", _changed({name: lambda value: value - 1})
+        elif is_tensor and value.is_floating_point():
+            floats.append(name)
+    for first, second in combinations(floats, 2):
+        if inputs[first].shape == inputs[second].shape:
+            yield f"if {first} and {second} are swapped", _swapped_in_all_calls(first, second)
+
+
+def _swapped_in_all_calls(first: str, second: str) -> Change:
+    """Return a change that swaps two inputs of every call of a case.
+
+    The inputs of other calls differ from the two names by the same prefix: `later_key` and
+    `later_value` belong to `key` and `value`.
+    """
+
+    def swap(values: Mapping[str, Any]) -> Mapping[str, Any]:
+        pairs: dict[str, str] = {}
+        for name in values:
+            other = f"{name.removesuffix(first)}{second}"
+            if (name == first or name.endswith(f"_{first}")) and other in values:
+                # A tensor that is given twice is named by the other input. It stays as it is.
+                texts = [value for value in (values[name], values[other]) if isinstance(value, str)]
+                if name not in texts and other not in texts:
+                    pairs[name] = other
+        return _swapped(pairs)(values)
+
+    return swap
+
+
+def _unchanged(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return values
+
+
+def _changed(by_name: Mapping[str, Any]) -> Change:
+    """Return a change of the values with these names. Missing names are ignored."""
+    return lambda values: {
+        name: by_name[name](value) if name in by_name else value for name, value in values.items()
+    }
+
+
+def _swapped(pairs: Mapping[str, str]) -> Change:
+    """Return a change that swaps the values of each pair of names."""
+    names = {**pairs, **{second: first for first, second in pairs.items()}}
+    return lambda values: {
+        name: values.get(names.get(name, name), value) for name, value in values.items()
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import permutations
+from itertools import permutations, product
 
 import torch
 from torch import Tensor
@@ -29,11 +29,12 @@ def relation(actual: Tensor, right: Tensor, dims: str, sizes: Sizes) -> str | No
 
     Args:
         dims: the named dimensions of `right`, e.g. "B L (H D)"; "" if they are unknown.
-        sizes: the value of every letter.
     """
-    actual, right = actual.detach().to(torch.float64), right.detach().to(torch.float64)
     if actual.numel() != right.numel() or actual.numel() < 4:
         return None
+    if actual.dtype == right.dtype == torch.bool and torch.equal(actual, ~right):
+        return "True and False are exchanged: this is exactly the opposite of the right result"
+    actual, right = actual.detach().to(torch.float64), right.detach().to(torch.float64)
     if not bool(actual.isfinite().all() and right.isfinite().all()):
         return None
     letters, lengths = _split_axes(dims, right.shape, sizes)
@@ -54,13 +55,12 @@ def _factor(actual: Tensor, right: Tensor, sizes: Sizes) -> str | None:
     is_factor = abs(factor - 1) >= 0.02 and abs(factor) >= 1e-6
     if not is_factor or not _close(actual, factor * right):
         return None
-    powers = []
-    for letter, length in sizes.items():
-        if letter[0] in _LENGTHS or length < 2:
-            continue
-        for power, words in _POWERS:
-            if math.isclose(factor, length**power, rel_tol=5e-3):
-                powers.append(words.format(letter))
+    powers = [
+        words.format(letter)
+        for (letter, length), (power, words) in product(sizes.items(), _POWERS)
+        if letter[0] not in _LENGTHS and length > 1
+        if math.isclose(factor, length**power, rel_tol=5e-3)
+    ]
     meaning = f" = {powers[0]}" if len(powers) == 1 else ""
     return f"this is the right result times {factor:.4g}{meaning}"
 
@@ -120,10 +120,8 @@ def _moved(actual: Tensor, right: Tensor, letters: list[str], lengths: list[int]
 
 def _place(row: Tensor, right_slices: Tensor) -> int:
     """Return the place of the first right slice that equals a slice, or -1."""
-    for place, right in enumerate(right_slices):
-        if _close(row, right):
-            return place
-    return -1
+    places = (place for place, right in enumerate(right_slices) if _close(row, right))
+    return next(places, -1)
 
 
 def _reordered(actual: Tensor, right: Tensor, letters: list[str], lengths: list[int]) -> str | None:
@@ -131,23 +129,20 @@ def _reordered(actual: Tensor, right: Tensor, letters: list[str], lengths: list[
     if not _close(actual.flatten().sort().values, right.flatten().sort().values):
         return None
     has_shape = actual.shape == right.shape
+    # Entries with small errors are close to the right entries when sorted, too.
     if has_shape and float((actual - right).abs().max()) < _FAR * float(right.abs().max()):
-        # Entries with small errors are close to the right entries when sorted, too.
         return None
     if len(letters) > _MOST_LETTERS:
         return None
+    if not has_shape and _close(actual.flatten(), right.flatten()):
+        return "these are the right numbers in the right order, but in another shape"
     laid_out = right.reshape(lengths)
-    for order in permutations(range(len(lengths))):
-        is_in_order = list(order) == sorted(order)
-        if is_in_order and has_shape:
-            continue
-        if not _close(actual.flatten(), laid_out.permute(order).flatten()):
-            continue
-        if is_in_order:
-            return "these are the right numbers in the right order, but in another shape"
-        names = ", ".join(letters[index] for index in order)
-        return (
-            f"these are the right numbers, but laid out as [{names}] instead of "
-            f"[{', '.join(letters)}]: an axis was split or merged without the transpose"
-        )
+    _, *orders = permutations(range(len(lengths)))
+    for order in orders:
+        if _close(actual.flatten(), laid_out.permute(order).flatten()):
+            names = ", ".join(letters[index] for index in order)
+            return (
+                f"these are the right numbers, but laid out as [{names}] instead of "
+                f"[{', '.join(letters)}]: an axis was split or merged without the transpose"
+            )
     return "these are the right numbers, but in another order"

@@ -1,13 +1,20 @@
-"""Run a case again, and keep its recorded run with the graphs of right answers."""
+"""Record a case again, and look up its values among those of right answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from attn_drill.diagnosis._right_values import Matching, ReferenceIndex
-from attn_drill.diagnosis._value_graph import ValueGraph, graph_of
+import torch
+
+from attn_drill.diagnosis._value_graph import (
+    Node,
+    ValueGraph,
+    graph_of,
+    have_same_value,
+    hold_same_values,
+)
 from attn_drill.diagnosis.patched_references import PATH, Graded
 from attn_drill.grading.case_set import CaseSet, Purpose
 from attn_drill.grading.comparison import Comparison
@@ -16,12 +23,110 @@ from attn_drill.grading.judge import judge
 from attn_drill.model.challenge import Submission
 from attn_drill.worker.worker_client import WorkerResult, WorkerRun
 
+_AT_ONCE = 256
+_FIGURES = 5  # the length of the tuples of `features`
+
+
+class ReferenceIndex:
+    """The distinct values that lead to the outputs of these graphs."""
+
+    def __init__(self, graphs: Sequence[ValueGraph], sizes: Mapping[str, int]) -> None:
+        self.graphs, self.sizes = graphs, sizes
+        self.nodes: list[Node] = []
+        known_keys: set[tuple[object, ...]] = set()
+        for graph in graphs:
+            for node in graph.leading_to_outputs:
+                if node.features is None or node.value is None:
+                    continue
+                key = (tuple(node.value.shape), *(round(figure, 6) for figure in node.features))
+                if key not in known_keys:
+                    known_keys.add(key)
+                    self.nodes.append(node)
+        self._scalars = {
+            (node.is_float, node.scalar)
+            for graph in graphs
+            for node in graph.nodes
+            if node.is_number
+        }
+        figures = [node.features for node in self.nodes]
+        self._table = torch.tensor(figures, dtype=torch.float64).reshape(-1, _FIGURES)
+        self._found: dict[tuple[Node, bool], bool] = {}
+        self._near_nodes: dict[Node, list[Node]] = {}
+
+    def look_ahead(self, nodes: Iterable[Node]) -> None:
+        """Find similar values for many nodes together, which is many times faster."""
+        waiting = [node for node in nodes if node.features and node not in self._near_nodes]
+        for start in range(0, len(waiting), _AT_ONCE):
+            some = waiting[start : start + _AT_ONCE]
+            figures = torch.tensor([node.features for node in some], dtype=torch.float64)[:, None]
+            room = 1e-3 * torch.maximum(self._table[:, 1:2], figures[:, :, 1:2])
+            is_near = ((self._table[:, :4] - figures[:, :, :4]).abs() <= room).all(dim=2)
+            is_near &= (self._table[:, 4] - figures[:, :, 4]).abs() < 1e-9
+            self._near_nodes.update((node, []) for node in some)
+            for row, column in is_near.nonzero().tolist():
+                self._near_nodes[some[row]].append(self.nodes[column])
+
+    def has(self, node: Node, *, may_swap: bool = True) -> bool:
+        """Return whether the index has the value of a node; axes of equal size may be swapped."""
+        if node.is_number:
+            return node.value is not None and (node.is_float, node.scalar) in self._scalars
+        core, key = node.core, (node, may_swap)
+        if node.features is None or core is None:
+            return False
+        if key not in self._found:
+            self.look_ahead([node])
+            self._found[key] = any(
+                other.core and hold_same_values(core, other.core, self.sizes, may_swap=may_swap)
+                for other in self._near_nodes[node]
+            )
+        return self._found[key]
+
+
+_LARGE = 1000  # different formulas often give a smaller integer by chance
+
+
+class Matching:
+    """The graph of a submission, matched with the values of right answers and of a mistake."""
+
+    def __init__(
+        self, graph: ValueGraph, right: ReferenceIndex, mistaken: ValueGraph | None = None
+    ) -> None:
+        self.graph, self.right = graph, right
+        self._wrong = ReferenceIndex([] if mistaken is None else [mistaken], right.sizes)
+        self._of_reference = ReferenceIndex(right.graphs[:1], right.sizes)
+        for index in (right, self._wrong):
+            index.look_ahead(graph.nodes)
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        return self.right.sizes
+
+    def is_right(self, node: Node) -> bool:
+        """Return whether a node is an input, or a right answer makes the same value.
+
+        If the known mistake makes the value and the reference does not, the value is more likely a
+        result of the mistake than a step of another right answer.
+        """
+        if node.is_input or not self.right.has(node):
+            return node.is_input
+        is_of_mistake = not node.is_number and self._wrong.has(node)
+        return not is_of_mistake or self._of_reference.has(node)
+
+    def is_known_wrong(self, node: Node) -> bool:
+        """Return whether the known mistake makes the same value, and no right answer does."""
+        if node.is_number and not node.is_float and abs(node.scalar) < _LARGE:
+            return False
+        return not self.is_right(node) and self._wrong.has(node)
+
+    def have_same_value(self, node: Node, other: Node) -> bool:
+        return have_same_value(node, other, self.sizes)
+
 
 @dataclass(frozen=True)
 class RecordedCase:
     """The recorded run of one case."""
 
-    index: int  # of the case, from 0
+    index: int
     case_set: CaseSet  # this case alone
     graph: ValueGraph  # of the submission
     # Of the reference, then of the other right answers.
@@ -44,11 +149,7 @@ class RecordedCase:
         return dict(self.case_set.cases[0].sizes)
 
     def matching(self, mistaken: ValueGraph | None = None) -> Matching:
-        """Return the graph of the submission, matched with the graphs of right answers.
-
-        Args:
-            mistaken: the graph of the reference with the known mistake.
-        """
+        """Match the submission with right answers, and with the reference with its mistake."""
         return Matching(self.graph, self.right, mistaken)
 
 
@@ -59,14 +160,7 @@ def recorded_case(
     worker_result: WorkerResult,
     comparison: Comparison,
 ) -> RecordedCase | None:
-    """Read the recorded run of a case; None if the worker could not record it.
-
-    Args:
-        index: of the case, from 0.
-        alone: the case alone, which the worker recorded.
-        right_graphs: of the reference, then of the other right answers.
-        comparison: of all cases.
-    """
+    """Read the run of a case that a worker recorded alone; None if it could not record it."""
     if worker_result.how != "replied" or len(worker_result.reply.runs) != 1:
         return None
     graph = graph_of(worker_result.reply.runs[0], worker_result.tensors)

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import torch
 
 from attn_drill.diagnosis._value_graph import Node, ValueGraph, leading_to
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def lines_of_node(node: ast.expr | ast.stmt) -> range:
+    """Return the lines of a statement or an expression. Decorators belong to their function."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    return range(first, (node.end_lineno or node.lineno) + 1)
+
+
+def function_around(tree: ast.AST, line: int) -> Function | None:
+    """Return the innermost function that contains a line."""
+    functions = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, Function) and line in lines_of_node(node)
+    ]
+    return max(functions, key=lambda node: node.lineno, default=None)
 
 
 def function_lines(source: str, line: int) -> range:
@@ -38,106 +55,42 @@ def gradient_cut_line(source: str, line: int) -> int:
     return line
 
 
-def line_of_tuple(source: str, line: int) -> int:
-    """Return the line that makes a tuple which the statement at a line returns by its name.
-
-    Return the line itself if it returns no such tuple. A tuple leaves no trace in a run.
-    """
-    function = function_around(ast.parse(source), line)
-    nodes = [] if function is None else list(ast.walk(function))
-    returned = {
-        name.id
-        for node in nodes
-        if isinstance(node, ast.Return) and node.lineno <= line <= (node.end_lineno or line)
-        for name in ast.walk(node)
-        if isinstance(name, ast.Name)
-    }
-    made = [
-        node.lineno
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Tuple)
-        and any(isinstance(target, ast.Name) and target.id in returned for target in node.targets)
-    ]
-    return max(made, default=line)
-
-
 def first_division(source: str, entry: str) -> int | None:
     """Return the line of the first division in a class; None if there is none.
 
     The constructor must check its sizes before this line.
-
-    Args:
-        source: the text of the file.
-        entry: the name of the class.
     """
-    lines: list[int] = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ClassDef) and node.name == entry:
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.BinOp) and isinstance(
-                    inner.op, ast.FloorDiv | ast.Mod | ast.Div
-                ):
-                    lines.append(inner.lineno)
-            return min(lines, default=None)
-    return None
+    classes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+    lines = [
+        node.lineno
+        for of_entry in classes
+        if of_entry.name == entry
+        for node in ast.walk(of_entry)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Div)
+    ]
+    return min(lines, default=None)
 
 
 def gives_a_constant(source: str, call: int, line: int) -> bool:
-    """Return whether a call gives a constant to the function that contains a line.
-
-    Args:
-        source: the text of the file.
-        call: the line of the call.
-        line: a line of the called function.
-    """
+    """Return whether the call at a line gives a constant to the function that contains a line."""
     tree = ast.parse(source)
     function = function_around(tree, line)
-    if function is None:
-        return False
-    given = [
-        value
-        for found in _calls_of(tree, function, call)
-        for value in (*found.args, *(keyword.value for keyword in found.keywords))
-    ]
-    return any(isinstance(_without_sign(value), ast.Constant) for value in given)
+    for found in [] if function is None else _calls_of(tree, function, call):
+        for value in (*found.args, *(keyword.value for keyword in found.keywords)):
+            if isinstance(value.operand if isinstance(value, ast.UnaryOp) else value, ast.Constant):
+                return True
+    return False
 
 
-def _without_sign(value: ast.expr) -> ast.expr:
-    return value.operand if isinstance(value, ast.UnaryOp) else value
-
-
-def argument_of(tree: ast.AST, function: _Function, name: str, call: int) -> ast.expr | None:
-    """Return the expression that the call at a line gives to an argument of a function."""
-    names = [argument.arg for argument in function.args.args if argument.arg != "self"]
-    for found in _calls_of(tree, function, call):
-        given = dict(zip(names, found.args, strict=False))
-        given |= {keyword.arg: keyword.value for keyword in found.keywords if keyword.arg}
-        if name in given:
-            return given[name]
-    return None
-
-
-def _calls_of(tree: ast.AST, function: _Function, line: int) -> list[ast.Call]:
+def _calls_of(tree: ast.AST, function: Function, line: int) -> list[ast.Call]:
     """Return the calls of a function at a line. A module calls `forward` under any name."""
     return [
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
-        and node.lineno <= line <= (node.end_lineno or line)
+        and line in lines_of_node(node)
         and function.name in ("forward", ast.unparse(node.func).rpartition(".")[2])
     ]
-
-
-def function_around(tree: ast.AST, line: int) -> _Function | None:
-    """Return the innermost function that contains a line. Decorators belong to the function."""
-    around = []
-    for node in ast.walk(tree):
-        if isinstance(node, _Function):
-            first = min([node.lineno, *(found.lineno for found in node.decorator_list)])
-            if first <= line <= (node.end_lineno or line):
-                around.append(node)
-    return max(around, key=lambda node: node.lineno, default=None)
 
 
 # These are not counted, because one call may have many results.
@@ -145,11 +98,11 @@ _NOT_COUNTED = frozenset(
     "number return split split_with_sizes unsafe_split chunk unbind tensor_split".split()
 )
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
-Place = tuple[tuple[int, ...], str]  # lines of the file, innermost first, and the operation
+# Lines of the file, innermost first, and the operation.
+Place = tuple[tuple[int, ...], str]
 
 
-@dataclass(frozen=True)
-class Growth:
+class Growth(NamedTuple):
     """The lines that run more often in a large case than in a small case."""
 
     # The first line that runs more often; None if there is none.
@@ -189,14 +142,10 @@ def _counts(graph: ValueGraph) -> Counter[Place]:
 
 def innermost_loop(source: str, line: int) -> int:
     """Return the line of the innermost loop or comprehension around a line, or the line itself."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return line
     loops = [
         node.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, _LOOPS) and node.lineno <= line <= (node.end_lineno or node.lineno)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, _LOOPS) and line in lines_of_node(node)
     ]
     return max(loops, default=line)
 
@@ -214,11 +163,7 @@ def blamed_line(
 ) -> int | None:
     """Return the first line that does what a check forbids; None if there is none.
 
-    Args:
-        check: "properties", "gradients", "train/eval" or "memory".
-        limit: the number of entries that makes a tensor too large, for "memory".
-        reference: the graph of the reference, for "train/eval". A random draw that the reference
-            makes too is right, so another draw is to blame.
+    For the check "memory", the limit is the number of entries that makes a tensor too large.
     """
     if check == "train/eval":
         return _line_of_draw(graph, reference)
@@ -248,22 +193,14 @@ def line_of_rounded_angle(graph: ValueGraph) -> int | None:
 
     A position or an angle of 1001 has no exact bfloat16. If the cast of the module to its dtype
     rounds a buffer, the line that made the buffer is returned. None if nothing is rounded.
-
-    Args:
-        graph: of the submission, recorded in a case in bfloat16.
     """
-    angles = set(leading_to(node for node in graph.nodes if node.operation in ("cos", "sin")))
-    for node in graph.nodes:
-        if node not in angles or node.value is None or len(node.parents) != 1:
+    for node in leading_to(node for node in graph.nodes if node.operation in ("cos", "sin")):
+        before = node.parents[0] if len(node.parents) == 1 else node
+        if node.value is None or before.value is None or before.value.dtype == node.value.dtype:
             continue
-        (parent,) = node.parents
-        before = parent.value
         is_low = node.value.dtype in (torch.bfloat16, torch.float16)
-        if not is_low or before is None or before.dtype == node.value.dtype:
-            continue
-        if bool((node.value.to(torch.float64) != before.to(torch.float64)).any()):
-            lines = node.lines or parent.lines
-            return lines[0] if lines else None
+        if is_low and not torch.equal(node.value.double(), before.value.double()):
+            return node.line or before.line or None
     return None
 
 
@@ -274,12 +211,11 @@ def _line_of_draw(graph: ValueGraph, reference: ValueGraph | None) -> int | None
     """
     drawn = [node for node in graph.computed if node.lines and node.operation in _RANDOM]
     computed = () if reference is None else reference.computed
-    right = [node.entries for node in computed if node.operation in _RANDOM]
+    right = Counter(node.entries for node in computed if node.operation in _RANDOM)
     others = []
     for node in drawn:
-        if node.entries in right:
-            right.remove(node.entries)
-        else:
+        right[node.entries] -= 1
+        if right[node.entries] < 0:
             others.append(node)
     return min(others or drawn).line if drawn else None
 

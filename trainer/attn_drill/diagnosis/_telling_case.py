@@ -12,9 +12,10 @@ from attn_drill.diagnosis.patched_references import PatchedReferences
 from attn_drill.grading.case_set import CaseSet
 from attn_drill.model.report import Outcome
 
-_MOST_CONSIDERED = 6  # cases whose worth is measured
+_MOST_CONSIDERED = 6
 _LONG = 120  # nodes; a longer graph takes longer to compare
-_STEEP = 50.0  # a number that makes steep scores, whose small weights become 0
+# A number that makes steep scores, whose small weights become 0.
+_STEEP = 50.0
 _EXPLAINED = 2.0  # factor of the worth of the case that the report explains
 
 
@@ -28,21 +29,19 @@ def most_informative_case(
 
     The report explains this case. So it is a failed case of the first failed check, if one of these
     can be compared. If a challenge has parts, a part uses the parts before it, so the case is one
-    of the first wrong part.
-
-    Args:
-        wrong: the cases with wrong results.
-        first: the first failure.
-        failed: the numbers, from 1, of all cases that fail the same check.
+    of the first wrong part. The numbers in `failed` are those of all cases that fail the check.
     """
     case_set = references.case_set
-    candidates = [observed for observed in wrong if _values_of(observed, case_set) is not None]
-    candidates = [each for each in candidates if each.index + 1 in failed] or candidates
-    candidates = [each for each in candidates if not each.is_random] or candidates
-    for part in case_set.challenge.parts:
-        if of_part := [each for each in candidates if case_set.cases[each.index].part == part]:
-            candidates = of_part
-            break
+    parts = case_set.challenge.parts
+
+    def preference(observed: Observed) -> tuple[bool, bool, int]:
+        part = case_set.cases[observed.index].part
+        place = parts.index(part) if part in parts else len(parts)
+        return observed.index + 1 not in failed, observed.is_random, place
+
+    comparable = [observed for observed in wrong if _values_of(observed, case_set) is not None]
+    best = min(map(preference, comparable), default=None)
+    candidates = [observed for observed in comparable if preference(observed) == best]
 
     def rank(index: int) -> tuple[bool, int]:
         return first.number != index + 1, coinciding_sizes(case_set.cases[index])
@@ -53,11 +52,8 @@ def most_informative_case(
         if graph is None:
             return -1.0
         leading = graph.leading_to_outputs  # leaves out random draws of a constructor
-        different = {
-            tuple(f"{figure:.4g}" for figure in node.features)
-            for node in leading
-            if node.lines and node.features is not None
-        }
+        figures = [node.features for node in leading if node.lines and node.features is not None]
+        different = {tuple(f"{figure:.4g}" for figure in each) for each in figures}
         share = min(1.0, _LONG / len(leading)) * (_EXPLAINED if first.number == index + 1 else 1.0)
         return len(different) * share - 8 * coinciding_sizes(case_set.cases[index])
 
@@ -72,11 +68,8 @@ def case_of_the_mask(
 ) -> int | None:
     """Return the index of the case in which the mask is read; None if no case shows it.
 
-    A case of the check `masks` comes first, then a case with cached keys, then the telling case.
-
-    Args:
-        wrong: the cases with wrong results.
-        telling: the index of the most informative case.
+    A case of the check `masks` comes first, then a case with cached keys, then the most informative
+    case, whose index is `telling`.
     """
     case_set = references.case_set
     indices = []

@@ -18,9 +18,8 @@ from weakref import WeakKeyDictionary
 
 from attn_drill.diagnosis._attention_weights import attention_weights, effective_mask
 from attn_drill.diagnosis._behaviour import Agreement
-from attn_drill.diagnosis._first_wrong import wrong_entries
-from attn_drill.diagnosis._generic_errors import generic_error
-from attn_drill.diagnosis._locate import Location, Locator
+from attn_drill.diagnosis._first_wrong import FirstWrong, wrong_entries
+from attn_drill.diagnosis._locate import Locator, Place
 from attn_drill.diagnosis._milestones import (
     MilestoneProgress,
     concerns,
@@ -28,14 +27,13 @@ from attn_drill.diagnosis._milestones import (
     progress,
     topics_of,
 )
-from attn_drill.diagnosis._mistake_search import MistakeSearch, failures, find_pair
-from attn_drill.diagnosis._named_line import NamedMistake, is_omission, line_by_text, patched_lines
+from attn_drill.diagnosis._mistake_search import MistakeSearch, failures, find_pair, generic_error
+from attn_drill.diagnosis._named_line import NamedMistake, is_omission, line_by_text
 from attn_drill.diagnosis._output_relation import relation
 from attn_drill.diagnosis._recorded_case import RecordedCase, Reruns, recorded_case
-from attn_drill.diagnosis._source_lines import function_lines, line_of_tuple
+from attn_drill.diagnosis._source_lines import function_lines
 from attn_drill.diagnosis._telling_case import case_of_the_mask, most_informative_case
-from attn_drill.diagnosis._value_graph import ValueGraph
-from attn_drill.diagnosis.patched_references import Ids, PatchedReferences
+from attn_drill.diagnosis.patched_references import Ids, PatchedReferences, kept
 from attn_drill.diagnosis.repairs import repair_of
 from attn_drill.grading.case_set import CaseSet
 from attn_drill.grading.grader import Judgement, Workers
@@ -43,7 +41,6 @@ from attn_drill.grading.pictures import name_shape, with_pictures
 from attn_drill.model.challenge import Mistake
 from attn_drill.model.checks import CHECK_ORDER
 from attn_drill.model.report import Diagnosis, EffectiveMask, Outcome, Report, WrongFunction
-from attn_drill.packs.mistakes import lines_of, patch_all
 from attn_drill.worker.forkserver_client import ForkServerLostError
 from attn_drill.worker.worker_client import WorkerResult
 
@@ -61,9 +58,8 @@ class Diagnoser:
     def report(self, judgement: Judgement, planted: Ids = ()) -> Report:
         """Return the report of a judgement, with a diagnosis if the submission failed.
 
-        Args:
-            planted: the ids of the mistakes that a bug hunt put into the file. The report then has
-                the progress of the repair, and the diagnosis names one of those that are left.
+        If a bug hunt planted mistakes in the file, the report has the progress of the repair, and
+        the diagnosis names one of those that are left.
         """
         report, started = judgement.report, time.monotonic()
         if planted:
@@ -89,8 +85,7 @@ class Diagnoser:
     def diagnose(self, judgement: Judgement, known: Ids = ()) -> Diagnosis | None:
         """Return where and why a submission failed; None if it passed or was never called.
 
-        Also returns None, with a warning, if the diagnosis itself fails. The verdict does not
-        depend on the diagnosis.
+        Also returns None, with a warning, if the diagnosis itself fails.
 
         Args:
             known: the mistake to name, if it is known already; () searches for it.
@@ -149,13 +144,7 @@ class Diagnoser:
 def diagnose(
     references: PatchedReferences, judgement: Judgement, reruns: Reruns, known: Ids = ()
 ) -> Diagnosis | None:
-    """Return where and why a submission failed; None if it passed or was never called.
-
-    Args:
-        references: the patched references on the judged cases.
-        reruns: runs the submission again.
-        known: the mistake to name, if it is known already; () searches for it.
-    """
+    """Return where and why a submission failed; None if it passed or was never called."""
     first = _failure_to_explain(judgement)
     if first is None:
         return None
@@ -198,11 +187,7 @@ def _failure_to_explain(judgement: Judgement) -> Outcome | None:
 
 
 class _Diagnosis:
-    """The work on one diagnosis.
-
-    Args:
-        first: the failure to explain.
-    """
+    """The work on one diagnosis; `first` is the failure to explain."""
 
     def __init__(
         self,
@@ -217,12 +202,9 @@ class _Diagnosis:
         complete = judgement.of_all_cases()
         # Many mistakes behave like the submission in a single case, so they are compared in all
         # cases. The line is searched in the cases of the report.
-        self._agreement = Agreement(references, complete.comparison)
-        self._reported = (
-            self._agreement
-            if complete is judgement
-            else Agreement(references, judgement.comparison)
-        )
+        self._agreement = self._reported = Agreement(references, complete.comparison)
+        if complete is not judgement:
+            self._reported = Agreement(references, judgement.comparison)
         self._search = MistakeSearch(
             self._agreement,
             complete,
@@ -230,7 +212,6 @@ class _Diagnosis:
             reruns.grade,
             loops=lambda source: self._locator.loop_growth(source).ratios,
         )
-        self._recordings: dict[int, Callable[[], WorkerResult]] = {}
 
     def result(self, known: Ids = ()) -> Diagnosis:
         """Return the complete diagnosis, with this mistake if it is known already."""
@@ -239,49 +220,43 @@ class _Diagnosis:
             if index is not None:
                 self._begin_recording(index)
         ids = known or self.single_mistake()
+        recorded = self._recorded
         if not ids and self._search.may_be_a_pair and not self._keeps_state:
-            operations = len(self._recorded.reference.nodes) if self._recorded else 0
-            ids = find_pair(self._agreement, operations)
+            ids = find_pair(self._agreement, len(recorded.reference.nodes) if recorded else 0)
         in_order = sorted(ids, key=lambda mistake: self._references.lines(mistake).start)
         mistakes = tuple(self._references.mistakes[mistake] for mistake in in_order)
-        location = self._location(ids, mistakes)
-        # Facts about another line are left out.
-        named = self._named_location(mistakes, location, is_planted=bool(known))
-        location = named or location
-        explanation = location.relation
+        place, first_wrong = self._place(ids, mistakes)
+        named = self._named_place(mistakes, place, first_wrong, is_planted=bool(known))
+        place = named or place  # facts about another line are left out
+        explanation = place.layout
         if not ids and explanation is None and not self._keeps_state:
             explanation = generic_error(self._agreement)
         mask = self._mask()
         may_be_a_mask = not mistakes or any(concerns(mistake, "mask") for mistake in mistakes)
-        recorded = self._recorded
-        diagnosis = Diagnosis(
+        diagnosis = replace(
+            place,
             mistakes=mistakes,
-            first_line=location.frame,
-            start=location.start,
-            missing=location.is_missing,
-            case=location.case,
-            made=location.made,
-            rearranged=location.rearranged,
-            operands=location.operands,
             layout=explanation or self._output_relation(),
             effective_mask=mask if mask and mask.difference and may_be_a_mask else None,
             cleared=self._cleared(mistakes, mask),
-            elsewhere=tuple(self._elsewhere(location)),
-            attention=None if recorded is None else attention_weights(recorded),
+            elsewhere=tuple(self._elsewhere(place)),
+            attention=attention_weights(recorded) if recorded else None,
         )
-        reached = self._progress
-        if recorded is None or reached is None or named is not None:
+        if recorded is None or self._progress is None or named is not None:
             return diagnosis
-        if reached.last is not None:
-            diagnosis = replace(diagnosis, last_reached=reached.last.name)
-        if reached.missed is None or reached.missed.node.value is None:
-            return diagnosis
-        shape = tuple(reached.missed.node.value.shape)
-        noted = noted_shape(self._references.source, reached.missed.node.line)
-        # A matrix without a note has no letters, because it may have no axis for the batch.
-        if not noted and len(shape) > 2:
-            noted = name_shape(shape, recorded.sizes)
-        return replace(diagnosis, first_missed=reached.missed.name, missed_shape=noted)
+        last, missed, _ = self._progress
+        shape = ""
+        if missed is not None and missed.node.value is not None:
+            shape = noted_shape(self._references.source, missed.node.line)
+            # A matrix without a note has no letters, because it may have no axis for the batch.
+            if not shape and missed.node.value.dim() > 2:
+                shape = name_shape(tuple(missed.node.value.shape), recorded.sizes)
+        return replace(
+            diagnosis,
+            last_reached=last and last.name,
+            first_missed=missed and missed.name,
+            missed_shape=shape,
+        )
 
     def single_mistake(self) -> Ids:
         """Return the known mistake that agrees with all cases; () if none does."""
@@ -295,9 +270,9 @@ class _Diagnosis:
     @cached_property
     def _telling_index(self) -> int | None:
         failed = {
-            outcome.number
-            for outcome in self._judgement.report.outcomes
-            if outcome.status == "failed" and outcome.check == self._first.check and outcome.number
+            number
+            for check, number, _ in failures(self._judgement.report)
+            if number and check == self._first.check
         }
         wrong = self._reported.wrong_cases
         return most_informative_case(self._references, wrong, self._first, failed)
@@ -309,14 +284,13 @@ class _Diagnosis:
             return None
         return case_of_the_mask(self._references, self._reported.wrong_cases, self._telling_index)
 
-    def _begin_recording(self, index: int) -> None:
-        """Start the submission in a worker on a case, if it has not been started.
+    @kept(most=100)
+    def _begin_recording(self, index: int) -> Callable[[], WorkerResult]:
+        """Start the submission in a worker on a case; return a function that waits for it.
 
         The case runs alone, because a class may keep the sizes of its last object.
         """
-        if index not in self._recordings:
-            alone = self._case_set.only([index])
-            self._recordings[index] = cache(self._reruns.begin(alone, "lines"))
+        return cache(self._reruns.begin(self._case_set.only([index]), "lines"))
 
     @cached_property
     def _recorded(self) -> RecordedCase | None:
@@ -324,34 +298,25 @@ class _Diagnosis:
         index = self._telling_index
         if index is None:
             return None
-        # The right graphs are computed here while the worker runs.
-        self._begin_recording(index)
-        recorded = self._recorded_in(index, self._references.right_graphs(index))
+        recorded = self._recorded_in(index, of_all_answers=True)
         if recorded is None or recorded.is_right_alone:
             return recorded
         # A submission that seems to draw at random may keep state from an earlier call. If it does
         # not, the recorded call shows nothing about the graded call.
-        random = {each.index for each in self._reported.observed_cases if each.is_random}
-        return None if index in random else recorded
+        return None if index in self._reported.random else recorded
 
-    def _recorded_in(
-        self, index: int, right_graphs: Sequence[ValueGraph] | None = None
-    ) -> RecordedCase | None:
-        """Return the submission's graph in a case; None if it was not recorded.
-
-        Args:
-            index: of the case, from 0.
-            right_graphs: of this case; None for only that of the reference.
-        """
-        if right_graphs is None:
-            reference = self._references.graph((), index)
-            right_graphs = [] if reference is None else [reference]
-            if reference is None:
-                return None
-        self._begin_recording(index)
-        alone, worker_result = self._case_set.only([index]), self._recordings[index]()
-        comparison = self._judgement.comparison
-        return recorded_case(index, alone, right_graphs, worker_result, comparison)
+    def _recorded_in(self, index: int, *, of_all_answers: bool = False) -> RecordedCase | None:
+        """Return the submission's graph in a case, to compare with the reference or all answers."""
+        finish = self._begin_recording(index)
+        # The right graphs are computed here while the worker runs.
+        if of_all_answers:
+            right_graphs = self._references.right_graphs(index)
+        else:
+            right_graphs = list(filter(None, [self._references.graph((), index)]))
+        if not right_graphs:
+            return None
+        alone, comparison = self._case_set.only([index]), self._judgement.comparison
+        return recorded_case(index, alone, right_graphs, finish(), comparison)
 
     @property
     def _keeps_state(self) -> bool:
@@ -372,110 +337,84 @@ class _Diagnosis:
 
     # Line
 
-    def _location(self, ids: Ids, mistakes: Sequence[Mistake]) -> Location:
+    def _place(self, ids: Ids, mistakes: Sequence[Mistake]) -> Place:
         """Return the line that is found without the text of the mistakes.
 
-        Args:
-            ids: of the mistakes, in an order in which they can be patched.
-            mistakes: the named mistakes, in the order of their lines.
+        The ids are in an order in which they can be patched.
         """
         if self._keeps_state:
-            return Location(relation=_KEEPS_STATE)
-        recorded, location = self._recorded, None
+            return Diagnosis(layout=_KEEPS_STATE), None
+        recorded, index = self._recorded, (self._first.number or 0) - 1
         if recorded is not None:
             mistaken = self._references.graph(ids, recorded.index) if ids else None
-            location = self._locator.location_of_wrong_value(
-                recorded, mistaken, self._progress, mistakes
-            )
-        else:
-            for observed in self._reported.observed_cases:
-                is_explained = self._first.number == observed.index + 1
-                is_eval = self._case_set.cases[observed.index].mode == "eval"
-                if is_explained and is_eval and observed.is_random:
-                    location = self._locator.location_of_draw(observed.index)
-        return location or self._locator.location_of_other_failure()
+            place = self._locator.place_of_wrong_value(recorded, mistaken, self._progress, mistakes)
+            if place is not None:
+                return place
+        elif index in self._reported.random and self._case_set.cases[index].mode == "eval":
+            return self._locator.place_of_draw(index), None
+        return self._locator.place_of_other_failure(), None
 
-    def _named_location(
-        self, mistakes: Sequence[Mistake], location: Location, *, is_planted: bool
-    ) -> Location | None:
-        """Return the lines of a named mistake; None if the found line is as good.
+    def _named_place(
+        self,
+        mistakes: Sequence[Mistake],
+        place: Diagnosis,
+        first_wrong: FirstWrong | None,
+        *,
+        is_planted: bool,
+    ) -> Diagnosis | None:
+        """Return the lines of a named mistake; None if the line that was found is as good.
 
         Args:
-            mistakes: the named mistakes.
-            location: the line that was found without the text of the mistakes.
+            place: the line that was found without the text of the mistakes.
             is_planted: whether a bug hunt put the mistake into the file.
         """
         reference, source = self._references.source, self._judgement.submission.source
-        lines = [
+        found = None if place.first_line is None else place.first_line.line
+        texts = [
             line_by_text(reference, mistake, source, is_planted=is_planted) for mistake in mistakes
         ]
-        found_line = None if location.frame is None else location.frame.line
-        case = location.case or self._first.number
-        if texts := list(filter(None, lines)):
-            if not is_planted and any(found_line == last for _, last in texts):
+        lines: tuple[int, int, bool] | None = None
+        if by_text := list(filter(None, texts)):
+            if not is_planted and any(found == last for _, last in by_text):
                 return None
-            start, line = texts[0]
-            is_missing = is_omission(reference, mistakes[0])
-        elif gap := self._gap(mistakes, location):
-            start, line, is_missing = gap[0] or gap[1], gap[1], True
-        else:
-            found = self._line_by_values(mistakes, location)
-            if found is None and location.first and location.first.node.operation == "return":
-                found = line_of_tuple(source, location.first.node.line)
-            if found is None or found == found_line:
-                return None
-            start, line, is_missing = found, found, False
-            if found_line is not None and line in function_lines(source, found_line):
-                start = min(line, found_line)
-        return Location(
-            frame=self._locator.frame(line),
+            lines = *by_text[0], is_omission(reference, mistakes[0])
+        elif len(mistakes) == 1:
+            lines = self._lines_by_values(mistakes[0], place, first_wrong)
+
+        if lines is None or (not by_text and lines[1] == found):
+            return None
+        start, line, is_missing = lines
+        if not by_text and found is not None and line in function_lines(source, found):
+            start = min(line, found)
+        return Diagnosis(
+            first_line=self._locator.frame(line),
             start=None if start == line else start,
-            is_missing=is_missing,
-            case=case,
+            missing=is_missing,
+            case=place.case or self._first.number,
         )
 
-    def _line_by_values(self, mistakes: Sequence[Mistake], location: Location) -> int | None:
-        """Return the line that does what a single named mistake does; None if unknown."""
-        if len(mistakes) != 1:
-            return None
-        if location.frame is None or self._first.check == "runs":
-            named = self._named_mistake(mistakes[0], self._index_that_runs)
-            return None if named is None else named.line_without_wrong_value()
-        if location.first is None or self._recorded is None:
-            return None
-        named = self._named_mistake(mistakes[0], self._recorded.index)
-        is_missing = location.is_missing
-        return None if named is None else named.line(location.first, is_missing=is_missing)
-
-    def _gap(
-        self, mistakes: Sequence[Mistake], location: Location
-    ) -> tuple[int | None, int] | None:
-        """Return the lines around a missing step that makes no value wrong; None if unknown."""
-        reference = self._references.source
-        if location.frame is not None or len(mistakes) != 1:
-            return None
-        if not is_omission(reference, mistakes[0]):
-            return None
-        named = self._named_mistake(mistakes[0], self._index_that_runs)
-        return None if named is None else named.gap(lines_of(reference, mistakes[0]))
-
-    def _named_mistake(self, mistake: Mistake, index: int | None) -> NamedMistake | None:
-        """Return a named mistake in a case; None if the case cannot be recorded."""
+    def _lines_by_values(
+        self, mistake: Mistake, place: Diagnosis, first_wrong: FirstWrong | None
+    ) -> tuple[int, int, bool] | None:
+        """Return the first and the last line of a mistake, and whether a step is missing there."""
+        recorded = self._recorded
+        if place.first_line is None or self._first.check == "runs":
+            index, first_wrong = self._index_that_runs, None
+        else:
+            index = recorded.index if recorded and first_wrong else None
         if index is None:
             return None
-        recorded, reference = self._recorded, self._references.source
         if recorded is None or recorded.index != index:
             recorded = self._recorded_in(index)
-        graph = self._references.graph((mistake.id,), index)
-        if recorded is None or graph is None:
+        mistaken = self._references.graph((mistake.id,), index)
+        if recorded is None or mistaken is None:
             return None
-        return NamedMistake(
-            recorded,
-            graph,
-            patch_all(reference, [mistake], ""),
-            patched_lines(reference, mistake),
-            self._judgement.submission.source,
-        )
+        source = self._judgement.submission.source
+        named = NamedMistake(recorded, mistaken, self._references.source, mistake, source)
+        if place.first_line is None and (gap := named.gap()):
+            return *gap, True
+        line = named.line(first_wrong, is_missing=place.missing)
+        return None if line is None else (line, line, False)
 
     @property
     def _index_that_runs(self) -> int | None:
@@ -490,13 +429,13 @@ class _Diagnosis:
 
     # Other facts
 
-    def _elsewhere(self, location: Location) -> Iterator[WrongFunction]:
+    def _elsewhere(self, place: Diagnosis) -> Iterator[WrongFunction]:
         """Yield the first wrong lines of the functions that the explained case does not call.
 
         A challenge of several functions has cases for each of them: the input `function` of a case
         names the function that is called.
         """
-        if location.frame is None or location.case is None:
+        if place.first_line is None or place.case is None:
             return
         names = {signature.name for signature in self._case_set.content.signatures}
         cases = self._case_set.cases
@@ -505,32 +444,29 @@ class _Diagnosis:
             function = cases[observed.index].inputs.get("function")
             if isinstance(function, str) and function in names:
                 first_wrong_cases.setdefault(function, observed.index)
-        first_wrong_cases.pop(str(cases[location.case - 1].inputs.get("function")), None)
-        seen = {location.frame.line}
+        first_wrong_cases.pop(str(cases[place.case - 1].inputs.get("function")), None)
+        seen = {place.first_line.line}
         for function, index in first_wrong_cases.items():
-            recorded = self._recorded_in(index, self._references.right_graphs(index))
+            recorded = self._recorded_in(index, of_all_answers=True)
             if recorded is None or recorded.is_right_alone:
                 continue
-            there = self._locator.location_of_wrong_value(recorded, None, None)
-            if there is not None and there.frame is not None and there.frame.line not in seen:
-                seen.add(there.frame.line)
-                yield WrongFunction(function, index + 1, there.frame)
+            there, _ = self._locator.place_of_wrong_value(recorded, None, None) or (place, None)
+            if there.first_line is not None and there.first_line.line not in seen:
+                seen.add(there.first_line.line)
+                yield WrongFunction(function, index + 1, there.first_line)
 
     def _output_relation(self) -> str | None:
         """Return how the wrong output of the explained case relates to the right output."""
         number, mismatch = self._first.number, self._first.mismatch
         if number is None or mismatch is None or mismatch.kind not in ("value", "shape"):
             return None
-        comparison = self._judgement.comparison
-        result = comparison.result_of(number - 1)
-        if result is None:
+        result = self._judgement.comparison.result_of(number - 1)
+        if result is None or mismatch.tensor not in result.expected.outputs:
             return None
-        expected = result.expected.outputs.get(mismatch.tensor)
+        expected = result.expected.outputs[mismatch.tensor].value
         value = result.value_of(result.reply.outputs.get(mismatch.tensor))
-        if expected is None or value is None:
-            return None
         dims = result.case.dims.get(mismatch.tensor, "")
-        return relation(value, expected.value, dims, dict(result.case.sizes))
+        return None if value is None else relation(value, expected, dims, dict(result.case.sizes))
 
     def _mask(self) -> EffectiveMask | None:
         """Return the mask of the submission; None if it cannot be read."""

@@ -41,7 +41,8 @@ FINITE_FILL = "finite fill"  # an id that stands for a finite fill instead of -i
 Graded = tuple[Comparison, Report]
 _MINUS_INFINITY = re.compile(r"""float\(["']-inf["']\)|-(math|torch)\.inf\b""")
 _Method = TypeVar("_Method", bound=Callable[..., Any])
-_LASTING = ("passed", "failed", "not-allowed")  # verdicts that do not depend on machine load
+# Verdicts that do not depend on machine load.
+_LASTING = ("passed", "failed", "not-allowed")
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,6 @@ class PatchedReferences:
     """The reference with any known mistakes, on the cases of one set.
 
     Args:
-        case_set: the cases.
         check_interrupt: called before every run; may raise an exception to end the search.
     """
 
@@ -137,23 +137,27 @@ class PatchedReferences:
         try:
             if code is not None:
                 exec(code, names)
-        except Exception:  # there is no behaviour to compare
+        except Exception:
             return None
         return None if code is None else names
 
     def has_other_arguments(self, ids: Ids) -> bool:
         """Return whether a function has other arguments than in the reference."""
-        source = self.patched(ids)
-        return source is not None and _arguments(source) != _arguments(self.source)
+        arguments, right_arguments = (
+            [
+                ast.dump(node.args)
+                for node in ast.walk(ast.parse(source or ""))
+                if isinstance(node, ast.FunctionDef)
+            ]
+            for source in (self.patched(ids), self.source)
+        )
+        return arguments != right_arguments
 
     # Runs of one case
 
     @kept(most=100_000)
     def behaviour(self, ids: Ids, index: int) -> Behaviour | None:
-        """Return the behaviour of the patched reference in a case.
-
-        Returns None if the weights of the case cannot be loaded into it.
-        """
+        """Return the behaviour of the patched reference; None if the case's weights do not fit."""
         self._check_interrupt()
         self.case_count += 1
         names = self.namespace(ids)
@@ -169,7 +173,7 @@ class PatchedReferences:
         """Return the result of each call that must be refused, as `refusal` names it."""
         try:
             result = self.run(replace(self.case_set, prepared=()), self.patched(ids) or "", "grade")
-        except PackError:  # the patched reference cannot be imported
+        except PackError:
             return ()
         return refusals(Comparison(self.case_set, result))
 
@@ -223,15 +227,10 @@ class PatchedReferences:
 
 
 def behave(names: dict[str, Any], case_set: CaseSet, index: int) -> Behaviour | None:
-    """Return the behaviour of right or patched code in a case.
+    """Return the behaviour of right or patched code; None if the case's weights do not fit.
 
     Args:
         names: the names that the code defines. One call may change them.
-        case_set: the cases.
-        index: of the case, from 0.
-
-    Returns:
-        None if the weights of the case cannot be loaded.
     """
     implementation, failure = _built(names, case_set, index)
     if implementation is None:
@@ -302,8 +301,3 @@ def refusal(failure: CallFailure | None, declared: Refusal) -> str:
 
 def _raised(failure: CallFailure) -> Behaviour:
     return Behaviour(f"{failure.type}: {failure.message}", {})
-
-
-def _arguments(source: str) -> list[str]:
-    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
-    return [ast.dump(function.args) for function in functions]

@@ -14,9 +14,10 @@ from itertools import combinations
 
 from torch import Tensor
 
-from attn_drill.diagnosis._behaviour import Agreement, are_equal
+from attn_drill.diagnosis._behaviour import Agreement, are_alike
 from attn_drill.diagnosis._recorded_case import Reruns
-from attn_drill.diagnosis.patched_references import Behaviour, Ids, PatchedReferences
+from attn_drill.diagnosis._source_lines import lines_of_node
+from attn_drill.diagnosis.patched_references import Ids, PatchedReferences
 from attn_drill.grading.case_set import CaseSet, load_training
 from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.grader import Judgement
@@ -35,9 +36,7 @@ def repair_of(
         planted: the ids of the planted mistakes.
     """
     judgement = judgement.of_all_cases()  # a case alone shows only some of the mistakes
-    left: Ids | None = ()
-    if judgement.report.verdict != "passed":
-        left = _left_mistakes(references, judgement.comparison, planted)
+    left = _left_mistakes(references, judgement, planted)
     return Repair(
         planted=len(planted),
         left=None if left is None else tuple(references.mistakes[name] for name in left),
@@ -46,10 +45,11 @@ def repair_of(
     )
 
 
-def _left_mistakes(
-    references: PatchedReferences, comparison: Comparison, planted: Ids
-) -> Ids | None:
+def _left_mistakes(references: PatchedReferences, judgement: Judgement, planted: Ids) -> Ids | None:
     """Return the planted mistakes that together behave like the file; None if no choice does."""
+    comparison = judgement.comparison
+    if judgement.report.verdict == "passed":
+        return ()
     if not comparison.results or any(result.reply.unassigned for result in comparison.results):
         return None
     agreement = Agreement(references, comparison)
@@ -80,23 +80,18 @@ def are_distinct(references: PatchedReferences, planted: Ids) -> bool:
 
 def _differ(references: PatchedReferences, choices: list[Ids]) -> bool:
     """Return whether the cases tell all of these choices apart."""
-    groups = [choices]  # of choices that behave alike in all cases so far
+    # Choices that behave alike in all cases so far.
+    pairs = list(combinations(choices, 2))
     for index in telling_cases(references.case_set):
         dtype = references.case_set.cases[index].dtype
-        smaller: list[list[Ids]] = []
-        for group in groups:
-            alike: list[tuple[Behaviour | None, list[Ids]]] = []
-            for ids in group:
-                behaviour = references.behaviour(ids, index)
-                for other, part in alike:
-                    if _is_alike(behaviour, other, dtype):
-                        part.append(ids)
-                        break
-                else:
-                    alike.append((behaviour, [ids]))
-            smaller += [part for _, part in alike if len(part) > 1]
-        groups = smaller
-        if not groups:
+        pairs = [
+            (ids, other)
+            for ids, other in pairs
+            if are_alike(
+                references.behaviour(ids, index), references.behaviour(other, index), dtype
+            )
+        ]
+        if not pairs:
             return True
     return False
 
@@ -112,22 +107,13 @@ def telling_cases(case_set: CaseSet) -> list[int]:
     return [index for _, index in sorted(ranked)]
 
 
-def _is_alike(first: Behaviour | None, second: Behaviour | None, dtype: str) -> bool:
-    if first is None or second is None:
-        return first is second
-    if first.failure is not None or second.failure is not None:
-        return (first.failure is None) == (second.failure is None)
-    return are_equal(first.outputs, second.outputs, dtype)
-
-
 def _parts(
     references: PatchedReferences, comparison: Comparison, left: Ids | None
 ) -> Iterator[Part]:
     challenge = comparison.case_set.challenge
     if left is not None:
         wrong = {_part_of(challenge, references, name) for name in left}
-        for name in challenge.parts:
-            yield Part(name, "wrong" if name in wrong else "right")
+        yield from (Part(name, "wrong" if name in wrong else "right") for name in challenge.parts)
         return
     are_earlier_right = True
     for name in challenge.parts:
@@ -145,10 +131,12 @@ def _part_of(challenge: Challenge, references: PatchedReferences, mistake: str) 
     """
     first = references.lines(mistake).start
     for node in ast.parse(references.source).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in challenge.entry:
-            begin = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            if begin <= first <= (node.end_lineno or begin):
-                return challenge.parts[challenge.entry.index(node.name)]
+        if (
+            isinstance(node, ast.FunctionDef | ast.ClassDef)
+            and node.name in challenge.entry
+            and first in lines_of_node(node)
+        ):
+            return challenge.parts[challenge.entry.index(node.name)]
     return challenge.parts[0]
 
 

@@ -12,8 +12,14 @@ import torch
 from torch import Tensor
 
 from attn_drill.diagnosis._milestones import milestones
-from attn_drill.diagnosis._right_values import ReferenceIndex
-from attn_drill.diagnosis._value_graph import Node, ValueGraph, content_graph, graph_of
+from attn_drill.diagnosis._recorded_case import ReferenceIndex
+from attn_drill.diagnosis._value_graph import (
+    Node,
+    ValueGraph,
+    content_graph,
+    graph_of,
+    have_same_value,
+)
 from attn_drill.diagnosis.diagnose import Diagnoser
 from attn_drill.grading.case_set import CaseSet
 from attn_drill.grading.comparison import in_words
@@ -35,10 +41,7 @@ def trace(
     seed: int,
     case_number: int | None = None,
 ) -> Trace:
-    """Trace a submission in one case.
-
-    Args:
-        case_number: the case, from 1; None for the case that a report would explain.
+    """Trace a submission in one case, or in the case that a report would explain.
 
     Raises:
         DrillError: if there is no such case, or nothing can be recorded.
@@ -56,21 +59,16 @@ def trace(
         )
     alone = judgement.case_set.only([chosen - 1], alone=True)
     worker_result = grader.workers.run(alone, submission, judgement.assignment, "lines")
-    diagnosis = report.diagnosis
-    is_located = diagnosis is not None and diagnosis.case == chosen
-    wrong = diagnosis.first_line if diagnosis is not None and is_located else None
-    line = None if wrong is None else wrong.line
+    diagnosis, line = report.diagnosis, None
+    if diagnosis and diagnosis.first_line and diagnosis.case == chosen:
+        line = diagnosis.first_line.line
     return trace_of_run(alone, chosen, worker_result, submission.source, line)
 
 
 def explained(
     grader: Grader, case_set: CaseSet, submission: Submission, case_number: int | None
 ) -> tuple[Judgement, Report]:
-    """Return the judgement, and the report with its diagnosis.
-
-    Args:
-        case_number: the case that the report explains, from 1; None if the diagnosis may choose.
-    """
+    """Return the judgement, and the report of this case, or of the case that it chooses."""
     diagnoser = Diagnoser(grader.workers)
     judgement = grader.judge(case_set, submission)
     report = diagnoser.report(judgement)
@@ -94,10 +92,6 @@ def trace_of_run(
 ) -> Trace:
     """Return the trace of the only case of a set, which a worker recorded.
 
-    Args:
-        case_number: the number of the case in its challenge, from 1.
-        wrong_line: the line that makes the first wrong value, if it is known.
-
     Raises:
         DrillError: if the worker could not record anything.
     """
@@ -111,13 +105,9 @@ def trace_of_run(
     graph = graph_of(run_reply, worker_result.tensors)
     reference = content_graph(case_set, solution(case_set.challenge), "solution.py")
     sizes = dict(case.sizes)
-    names = {} if reference is None else {mark.name: mark.node for mark in milestones(reference)}
-    named_results = {
-        name: ReferenceIndex([ValueGraph((node,), {})], sizes)
-        for name, node in names.items()
-        if node.features is not None
-    }
-    right = ReferenceIndex([] if reference is None else [reference], sizes)
+    right_graphs = [] if reference is None else [reference]
+    right = ReferenceIndex(right_graphs, sizes)
+    names = {mark.name: mark.node for graph in right_graphs for mark in milestones(graph)}
     lines = source.splitlines()
     rows: list[TraceRow] = []
     marked, marked_is_right = None, False
@@ -126,9 +116,8 @@ def trace_of_run(
             continue
         text = lines[node.line - 1].strip() if node.line <= len(lines) else ""
         is_named = bool(node.name) or not node.is_layout or node.operation == "return"
-        milestone = ", ".join(
-            name for name, index in named_results.items() if is_named and index.has(node)
-        )
+        equal = [name for name, other in names.items() if have_same_value(node, other, sizes)]
+        milestone = ", ".join(equal if is_named else [])
         # An earlier visit of the line may have given a right result.
         if wrong_line in node.lines and (marked is None or marked_is_right):
             marked, marked_is_right = len(rows), right.has(node)
