@@ -18,7 +18,7 @@ from attn_drill.cli._ask import (
     read_line,
     typed,
 )
-from attn_drill.exercises.gap_exercise import gap_exercise
+from attn_drill.exercises.altered_reference import gap_exercise
 from attn_drill.exercises.questions import FindLine
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import read_mistakes

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.exercises import planted_mistakes
+from attn_drill.exercises import altered_reference
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Hunted
 from attn_drill.practice.journal import Journal
@@ -20,13 +20,13 @@ def test_repaired_file_passes_and_shows_the_mistake(name: str, tmp_path: Path, h
     """Before the repair, the file does not pass, and the output does not show the mistake."""
     challenge = BY_ID[name]
     handed_out = drill("hunt", name, "--seed", "2", cwd=tmp_path).stdout
-    file = tmp_path / planted_mistakes.file_name(challenge)
+    file = tmp_path / altered_reference.file_name(challenge)
     hunt = Journal(home).last(Hunted, subject=name)
     ids, where = (hunt.mistakes, Path(hunt.path)) if hunt else ((), Path())
     assert where == file.resolve()
-    mistakes = planted_mistakes.mistakes_by_ids(challenge, ids) or ()
+    mistakes = altered_reference.mistakes_by_ids(challenge, ids) or ()
     assert mistakes
-    assert file.read_text() == planted_mistakes.hunt_file_text(challenge, mistakes)
+    assert file.read_text() == altered_reference.hunt_file_text(challenge, mistakes)
     failing = drill("check", name, file.name, "--seed", "5", cwd=tmp_path, code=1).stdout
     assert "seed 5" in failing
     assert "--reveal" in failing
@@ -40,7 +40,7 @@ def test_repaired_file_passes_and_shows_the_mistake(name: str, tmp_path: Path, h
         assert f": {' '.join(mistake.says.split())}" in passing
         assert mistake.id not in passing
         assert " ".join(mistake.hint.split()) in passing
-        for change in planted_mistakes.reference_changes(
+        for change in altered_reference.reference_changes(
             pack_reader.solution(challenge), mistake, name
         ):
             assert f"reference, line {change.first}" in passing

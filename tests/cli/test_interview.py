@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.exercises.interview_plan import plan_from, state_of
+from attn_drill.exercises.interview import plan_from, state_of
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import InterviewBegan
 from attn_drill.practice.journal import Journal

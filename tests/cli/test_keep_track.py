@@ -15,7 +15,7 @@ from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.practice.facts import Attempted, Diagnosed, Reviewed, Started
 from attn_drill.practice.journal import Journal
-from attn_drill.report.statistics_text import EMPTY
+from attn_drill.report.results_text import EMPTY
 from tests.support.cli import Run, drill
 from tests.support.journal import FACTS, ROOT, filled_journal
 from tests.support.packs import make_pack

@@ -11,8 +11,7 @@ from random import Random
 
 import pytest
 
-from attn_drill.exercises.question_order import order_items
-from attn_drill.exercises.questions import Choice, DrawnQuestion, FindLine
+from attn_drill.exercises.questions import Choice, DrawnQuestion, FindLine, order_items
 from attn_drill.packs.question_bank import follow_ups
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import rated_reviews

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import save_file
 
 from attn_drill.packs import pack_reader
-from attn_drill.report.heads_text import as_object
+from attn_drill.report.tools_text import heads_as_object
 from tests.support.cli import BUILT_IN, drill
 from tests.support.packs import install_pack, make_pack
 from tests.support.tools import facts, random_weights
@@ -83,7 +83,7 @@ def test_json_has_all_heads(saved: Path) -> None:
     )
     heads = facts(random_weights(2, 7).to(torch.bfloat16), "attn")
     assert (printed["schema"], printed["file"]) == ("attn-drill.heads/1", "w.safetensors")
-    assert printed["heads"] == as_object(heads, "")["heads"]
+    assert printed["heads"] == heads_as_object(heads, "")["heads"]
     assert len(printed["heads"]) == 14
     assert printed["heads"][13] | {"entropy": 0, "entropy_share": 0, "distance": 0} == {
         "number": 13,

@@ -7,7 +7,7 @@ import pytest
 
 from attn_drill.diagnosis import repairs
 from attn_drill.diagnosis._named_line import is_omission, line_by_text, patched_lines
-from attn_drill.exercises.planted_mistakes import choose_several, plant_mistakes
+from attn_drill.exercises.altered_reference import choose_several, plant_mistakes
 from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Mistake, Submission
 from attn_drill.packs import pack_reader

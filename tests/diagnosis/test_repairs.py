@@ -8,7 +8,7 @@ import pytest
 
 from attn_drill.diagnosis import repairs
 from attn_drill.diagnosis._recorded_case import Reruns
-from attn_drill.exercises.planted_mistakes import choose_several, plant_mistakes
+from attn_drill.exercises.altered_reference import choose_several, plant_mistakes
 from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Submission
 from attn_drill.model.report import Repair

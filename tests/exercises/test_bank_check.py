@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from attn_drill.exercises.question_order import bank_problems, draws, question_faults
+from attn_drill.exercises.questions import bank_problems, draws, question_faults
 from attn_drill.packs import pack_reader
 from attn_drill.packs.question_bank import Question, read_bank
 

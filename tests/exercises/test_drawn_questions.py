@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from attn_drill.exercises.planted_mistakes import fair_mistakes, strip_comments
+from attn_drill.exercises.altered_reference import fair_mistakes, strip_comments
 from attn_drill.exercises.questions import Choice, FindLine, draw, line_question, with_values
 from attn_drill.model.challenge import Challenge
 from attn_drill.packs import pack_reader

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attn_drill.exercises.questions import excerpt
+from attn_drill.exercises.altered_reference import excerpt
 
 LONG = '''import math
 

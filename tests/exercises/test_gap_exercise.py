@@ -6,15 +6,15 @@ from random import Random
 
 import pytest
 
-from attn_drill.exercises.gap_exercise import (
+from attn_drill.exercises.altered_reference import (
     FEWEST,
     MOST,
     Gap,
     GapExercise,
     gap_exercise,
+    strip_comments,
     typed_expression,
 )
-from attn_drill.exercises.planted_mistakes import strip_comments
 from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Challenge, Mistake, Submission
 from attn_drill.packs import pack_reader

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from attn_drill.exercises.planted_mistakes import hunt_file_text, write_hunt
+from attn_drill.exercises.altered_reference import hunt_file_text, write_hunt
 from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.practice.facts import Hunted
 from attn_drill.practice.journal import Journal

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from attn_drill.exercises.interview_plan import (
+from attn_drill.exercises.interview import (
     Choice,
     InterviewPlan,
     choose_problems,

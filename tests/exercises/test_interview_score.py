@@ -6,8 +6,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from attn_drill.exercises.interview_plan import InterviewPlan, Stage, StageState, state_of
-from attn_drill.exercises.interview_score import ProblemRow, score_parts, score_sheet
+from attn_drill.exercises.interview import (
+    InterviewPlan,
+    ProblemRow,
+    Stage,
+    StageState,
+    score_parts,
+    score_sheet,
+    state_of,
+)
 from attn_drill.packs.question_bank import FollowUp
 from attn_drill.practice.facts import QuestionAnswered, StageAttempted
 from tests.support.report import BY_ID, EVENTS, PLAN, attempted

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from attn_drill.exercises.interview_plan import (
+from attn_drill.exercises.interview import (
     InterviewPlan,
     Stage,
     StageState,

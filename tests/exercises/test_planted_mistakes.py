@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from attn_drill.exercises.planted_mistakes import (
+from attn_drill.exercises.altered_reference import (
     choose_mistakes,
     fair_mistakes,
     hunt_file_text,

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from attn_drill.exercises.question_order import QuestionPool, known_name, order_items, pool_of
+from attn_drill.exercises.questions import QuestionPool, known_name, order_items, pool_of
 from attn_drill.model.errors import DrillError, PackError
 from attn_drill.packs.mistakes import read_mistakes
 from attn_drill.practice.facts import Reviewed

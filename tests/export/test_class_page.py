@@ -20,7 +20,7 @@ from attn_drill.classroom.records import (
 from attn_drill.classroom.similarity import SameText
 from attn_drill.export._class_page import class_html
 from attn_drill.model.report import Diagnosis
-from attn_drill.report.class_words import VERDICTS
+from attn_drill.report.class_text import VERDICTS
 from attn_drill.report.words import visible
 from tests.support.classroom import (
     EVERYONE,

@@ -9,7 +9,7 @@ from attn_drill.classroom.records import Gradebook, Lateness, Override, Student,
 from attn_drill.export._grade_words import KINDS, by_kind, near_miss, notes_of
 from attn_drill.grading.checks_load import interface
 from attn_drill.model.challenge import Signature
-from attn_drill.report.class_words import VERDICTS
+from attn_drill.report.class_text import VERDICTS
 from tests.support.classroom import (
     CHECKS,
     SETTLE,

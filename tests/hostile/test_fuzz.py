@@ -16,8 +16,8 @@ from attn_drill.grading.comparison import Comparison
 from attn_drill.grading.grader import Grader, Judgement
 from attn_drill.grading.judge import judge
 from attn_drill.model.challenge import Submission
+from attn_drill.model.report import to_json
 from attn_drill.packs import pack_reader
-from attn_drill.report.report_json import to_json
 from attn_drill.worker.protocol import (
     HEAD_BYTES,
     NOTE,

@@ -2,7 +2,7 @@
 
 import io
 
-from attn_drill.report.tables_text import CountedProgress, summary
+from attn_drill.report.class_text import CountedProgress, summary
 from tests.support.classroom import result, ungraded
 
 

@@ -3,7 +3,7 @@
 from typing import get_args
 
 from attn_drill.model.checks import Verdict
-from attn_drill.report.class_words import VERDICTS, checks_passed, likely
+from attn_drill.report.class_text import VERDICTS, checks_passed, likely
 from tests.support.classroom import INVERTED, NO_SCALE, result
 
 

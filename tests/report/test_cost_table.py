@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from attn_drill.report.tables_text import render
+from attn_drill.report.tools_text import render_costs
 from attn_drill.tools.attention_costs import configure, costs, find_preset
 from tests.support.report import lines_of
 
@@ -13,7 +13,7 @@ def shown_lines(*settings: str, preset: str = "", width: int = 80) -> list[str]:
     """Return the lines that a terminal of this width shows."""
     published = find_preset(preset) if preset else None
     sizes = configure(published, settings)
-    return lines_of([render(sizes, published, costs(sizes), width)], width)
+    return lines_of([render_costs(sizes, published, costs(sizes), width)], width)
 
 
 def test_table_has_a_line_for_each_variant() -> None:

@@ -4,7 +4,7 @@ import math
 import re
 from dataclasses import replace
 
-from attn_drill.report.heads_text import heads_page
+from attn_drill.report.pages import heads_page
 from tests.support.tools import facts, random_weights
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from torch import Tensor
 
-from attn_drill.report.heads_text import as_object, cells, render
+from attn_drill.report.tools_text import cells, heads_as_object, render_heads
 from attn_drill.tools.attention_heads import HeadFacts, describe, heads_of
 from tests.support.report import lines_of
 from tests.support.tools import facts, random_weights
@@ -19,7 +19,7 @@ def test_undefined_values_are_null_in_json() -> None:
     assert str(single.entropy) == "0.0"
     (empty,) = facts([[0.0, 0.0], [0.0, 0.0]])
     assert math.isnan(empty.distance)
-    heads = as_object([single, empty], "w.npy")["heads"]
+    heads = heads_as_object([single, empty], "w.npy")["heads"]
     assert heads[0]["entropy_share"] is None
     assert heads[1]["distance"] is None
     assert "nan" not in "".join(shown_lines([single, empty], 80))
@@ -35,7 +35,7 @@ def facts_for(weights: Tensor, width: int = 80, *, whole: bool = False) -> list[
 
 def shown_lines(heads: list[HeadFacts], width: int, *, whole: bool = False) -> list[str]:
     """Return the lines that a terminal of this width shows."""
-    return lines_of([render(heads, "w.safetensors", width, whole=whole)], width)
+    return lines_of([render_heads(heads, "w.safetensors", width, whole=whole)], width)
 
 
 @pytest.mark.parametrize(("width", "per_row"), [(80, [3, 2]), (50, [2, 2, 1]), (30, [1] * 5)])

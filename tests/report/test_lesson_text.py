@@ -11,7 +11,6 @@ from attn_drill.report.lesson_text import (
     render_attempts,
     render_mistakes,
     render_notes,
-    without_docstring,
 )
 from tests.support.report import HOSTILE, lines_of, words_of
 
@@ -156,20 +155,6 @@ def test_answer_alone_has_no_costs() -> None:
         words_of([render_answer(replace(REFERENCE, cost=None), None, None, 80)])
         == "def f(x): return x"
     )
-
-
-@pytest.mark.parametrize(
-    ("source", "rest"),
-    [
-        ('"""A."""\nx = 1\n', "x = 1\n"),
-        ("'''A.\n\nB.'''\n\nx = '''c'''\n", "x = '''c'''\n"),
-        ("# c\nx = 1\n", "# c\nx = 1\n"),
-        ('"""half', '"""half'),
-    ],
-)
-def test_docstring_is_removed_from_the_start_of_a_file(source: str, rest: str) -> None:
-    """Any other start stays."""
-    assert without_docstring(source) == rest
 
 
 def test_own_mistakes_come_before_known_mistakes() -> None:

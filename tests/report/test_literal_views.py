@@ -26,9 +26,9 @@ from attn_drill.model.report import (
     Trace,
     TraceRow,
 )
-from attn_drill.report import heads_text, score_sheet, statistics_text, tables_text
+from attn_drill.report import results_text, tools_text
 from attn_drill.report.code_text import Trimmed, console, in_ascii
-from attn_drill.report.lesson_text import prompt_markdown, render_notes
+from attn_drill.report.lesson_text import Prompt, render_notes
 from attn_drill.report.terminal import render_trace, show
 from attn_drill.tools.attention_costs import configure, costs
 from tests.support.journal import NOW, attempt_at, review, statistics_of
@@ -100,11 +100,13 @@ VIEWS = {
     "errors": all_stages(value(error_maps=(ERRORS,))),
     "trace": drawn(lambda _: render_trace(TRACE)),
     "lesson": drawn(lambda _: render_notes(LESSON, f"\ny = '{'x' * 90}'\n")),
-    "statistics": drawn(lambda width: statistics_text.render(STATS, {"basics": "–"}, NOW, width)),
-    "costs": drawn(lambda width: tables_text.render(COSTS, None, costs(COSTS), width)),
-    "heads": drawn(lambda width: heads_text.render(HEADS, "w.npy", width)),
-    "score sheet": drawn(lambda width: score_sheet.render(SHEET, width)),
-    "prompt": drawn(lambda _: Trimmed(prompt_markdown(PROMPT))),
+    "statistics": drawn(
+        lambda width: results_text.render_statistics(STATS, {"basics": "–"}, NOW, width)
+    ),
+    "costs": drawn(lambda width: tools_text.render_costs(COSTS, None, costs(COSTS), width)),
+    "heads": drawn(lambda width: tools_text.render_heads(HEADS, "w.npy", width)),
+    "score sheet": drawn(lambda width: results_text.render_sheet(SHEET, width)),
+    "prompt": drawn(lambda _: Trimmed(Prompt(PROMPT))),
 }
 
 

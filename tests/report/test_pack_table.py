@@ -1,7 +1,7 @@
 """The table of `pack check`."""
 
 from attn_drill.packs.content_check import Row
-from attn_drill.report.tables_text import mistakes_table
+from attn_drill.report.class_text import mistakes_table
 
 
 def test_table_has_a_row_for_each_mistake_and_a_column_for_each_check() -> None:

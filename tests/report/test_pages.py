@@ -10,7 +10,7 @@ import jinja2
 import pytest
 
 from attn_drill.model.report import AttentionWeights, EffectiveMask, Mismatch
-from attn_drill.report import heads_text, pages
+from attn_drill.report import pages
 from tests.support.classroom import make_class
 from tests.support.pages import Page, class_page, handout_page
 from tests.support.report import DIAGNOSIS, SHEET, error_map, explained
@@ -46,9 +46,7 @@ PAGES = {
     "handout": lambda: handout_page(),
     "score sheet": lambda: pages.score_sheet_page(SHEET),
     "short score sheet": lambda: pages.score_sheet_page(replace(SHEET, questions=())),
-    "heads": lambda: heads_text.heads_page(
-        facts(random_weights(3), "a\x1b[31m\n<b>"), "<i>\u202ew"
-    ),
+    "heads": lambda: pages.heads_page(facts(random_weights(3), "a\x1b[31m\n<b>"), "<i>\u202ew"),
 }
 
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from attn_drill.packs import pack_reader
-from attn_drill.report.lesson_text import prompt_markdown
+from attn_drill.report.lesson_text import Prompt
 
 PROMPTS = {
     f"{challenge.id} {language}": pack_reader.prompt(challenge, language)
@@ -34,7 +34,7 @@ def shown(text: str, width: int, **options: bool | str) -> str:
     """Return a prompt as it is printed at this width."""
     terminal = Console(width=width, file=io.StringIO(), **options)  # type: ignore[arg-type]
     with terminal.capture() as capture:
-        terminal.print(prompt_markdown(text))
+        terminal.print(Prompt(text))
     return capture.get()
 
 

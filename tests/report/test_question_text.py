@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 
-from attn_drill.exercises.question_order import QuestionPool
-from attn_drill.exercises.questions import Choice, FindLine
+from attn_drill.exercises.questions import Choice, FindLine, QuestionPool
 from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.schedule import ScheduledItem, items
 from attn_drill.report.question_text import code_lines, progress_line, question, shifted, summary

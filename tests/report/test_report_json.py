@@ -3,8 +3,7 @@
 import json
 from dataclasses import replace
 
-from attn_drill.model.report import Report, to_object
-from attn_drill.report.report_json import error_to_json, to_json
+from attn_drill.model.report import Report, error_to_json, to_json, to_object
 
 
 def test_json_has_the_keys_of_the_contract(failed: Report) -> None:

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from attn_drill.exercises.interview_score import QuestionRow, ScoreSheet
+from attn_drill.exercises.interview import QuestionRow, ScoreSheet
 from attn_drill.packs.question_bank import FollowUp
 from attn_drill.report.pages import score_sheet_page
-from attn_drill.report.score_sheet import render
+from attn_drill.report.results_text import render_sheet
 from tests.support.pages import Page
 from tests.support.report import SHEET
 
@@ -19,7 +19,7 @@ def text(width: int, sheet: ScoreSheet = SHEET) -> str:
     """Return the sheet as text of this width."""
     console = Console(width=width, file=io.StringIO(), highlight=False, emoji=False)
     with console.capture() as capture:
-        console.print(render(sheet, width))
+        console.print(render_sheet(sheet, width))
     return capture.get()
 
 
@@ -81,7 +81,7 @@ def test_code_is_readable_on_any_background() -> None:
     """Code uses the terminal's own colours. A fixed colour may be unreadable on white."""
     buffer = io.StringIO()
     Console(width=80, file=buffer, force_terminal=True, color_system="truecolor").print(
-        render(SHEET, 80)
+        render_sheet(SHEET, 80)
     )
     assert "right" in buffer.getvalue()
     assert "\x1b[38;2;" not in buffer.getvalue()

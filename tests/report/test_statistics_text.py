@@ -16,7 +16,7 @@ from attn_drill.practice.statistics import (
     Trend,
     Week,
 )
-from attn_drill.report.statistics_text import as_values, render
+from attn_drill.report.results_text import render_statistics, statistics_as_values
 from tests.support.journal import NOW, attempt_at, review, statistics_of
 from tests.support.report import lines_of
 
@@ -50,7 +50,7 @@ def full() -> Stats:
 
 def shown(stats: Stats, width: int = 80) -> str:
     """Return the text for a terminal of this width."""
-    return "\n".join(lines_of([render(stats, TITLES, NOW, width)], width))
+    return "\n".join(lines_of([render_statistics(stats, TITLES, NOW, width)], width))
 
 
 @pytest.mark.parametrize("width", [50, 59, 60, 80, 120])
@@ -93,7 +93,7 @@ def test_calendar_has_a_column_for_each_week(full: Stats) -> None:
 
 def test_month_names_never_touch() -> None:
     """On every day of four years, each name is above its week and has a space after it."""
-    from attn_drill.report.statistics_text import _months
+    from attn_drill.report.results_text import _months
 
     today = date(2024, 1, 1)
     for day_count in range(4 * 366):
@@ -163,13 +163,13 @@ def test_item_that_is_due_later_today_is_due_today() -> None:
     now = datetime(2026, 3, 5, 8).timestamp()
     evening = datetime(2026, 3, 5, 21).timestamp()
     item = ScheduledItem("challenge:a", evening, 0.9, 1, review("challenge:a", 2))
-    words = " ".join("\n".join(lines_of([render(Stats(due=(item,)), {}, now)])).split())
+    words = " ".join("\n".join(lines_of([render_statistics(Stats(due=(item,)), {}, now)])).split())
     assert "a recall 90% today" in words
 
 
 def test_json_values_have_the_same_facts(full: Stats) -> None:
     """The values can be written as JSON and read again."""
-    values = json.loads(json.dumps(as_values(full, TITLES), allow_nan=False))
+    values = json.loads(json.dumps(statistics_as_values(full, TITLES), allow_nan=False))
     assert values["schema"] == "attn-drill.stats/2"
     assert values["streak_days"] == 4
     assert values["weeks"][-1] == {

@@ -29,9 +29,9 @@ from attn_drill.model.report import (
     Report,
     Slice,
     Summary,
+    to_json,
 )
 from attn_drill.packs import pack_reader
-from attn_drill.report.report_json import to_json
 from attn_drill.report.terminal import next_commands, show
 from attn_drill.report.words import STAGE_WORDS, STAGES, Stage
 from tests.support.grading import report_of

@@ -11,7 +11,6 @@ from attn_drill.model.report import Affected, Summary
 from attn_drill.report.words import (
     affected,
     called_function,
-    entry,
     for_stream,
     near,
     plain_inputs,
@@ -20,12 +19,6 @@ from attn_drill.report.words import (
     summary,
     wrapped,
 )
-
-
-def test_entry_of_a_boolean_tensor_is_a_word() -> None:
-    """Other entries are numbers."""
-    assert entry(1.0, "bool") == "True"
-    assert entry(1.0, None) == "1.0000"
 
 
 def test_affected_dimension_has_its_wrong_and_right_indices() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from attn_drill.exercises.interview_score import ScoreSheet, score_sheet
+from attn_drill.exercises.interview import ScoreSheet, score_sheet
 from attn_drill.practice.facts import StageEnded
 from attn_drill.practice.progress import rated_reviews
 from attn_drill.session._session_record import Ending

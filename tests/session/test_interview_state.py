@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from attn_drill.exercises.interview_plan import Stage, state_of, values_of_attempt
+from attn_drill.exercises.interview import Stage, state_of, values_of_attempt
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.report import Repair, Report

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attn_drill.exercises.question_order import pool_of
+from attn_drill.exercises.questions import pool_of
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import readable_mistakes
 from attn_drill.packs.question_bank import read_bank

@@ -9,8 +9,16 @@ from typing import Any
 import msgspec
 from rich.console import Console, Group, RenderableType
 
-from attn_drill.exercises.interview_plan import InterviewPlan, InterviewState, Stage, StageState
-from attn_drill.exercises.interview_score import ProblemRow, QuestionRow, ScorePart, ScoreSheet
+from attn_drill.exercises.interview import (
+    InterviewPlan,
+    InterviewState,
+    ProblemRow,
+    QuestionRow,
+    ScorePart,
+    ScoreSheet,
+    Stage,
+    StageState,
+)
 from attn_drill.model.case import Case
 from attn_drill.model.challenge import Mistake
 from attn_drill.model.report import Diagnosis, ErrorMap, Frame, Mismatch, Outcome, Report

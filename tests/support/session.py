@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from attn_drill.exercises.interview_plan import InterviewPlan, Stage
+from attn_drill.exercises.interview import InterviewPlan, Stage
 from attn_drill.model.challenge import Mistake
 from attn_drill.model.report import Diagnosis, Frame, Outcome, Report, Trace
 from attn_drill.packs import pack_reader

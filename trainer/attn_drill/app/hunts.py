@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from attn_drill.app.answer import hand_out
-from attn_drill.exercises import planted_mistakes
+from attn_drill.exercises import altered_reference
 from attn_drill.model.challenge import Challenge, Mistake
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
@@ -27,8 +27,8 @@ def choose_bugs(
     mistakes, source = read_mistakes(challenge), pack_reader.solution(challenge)
     rng = Random(seed)
     if count is None:
-        return planted_mistakes.choose_mistakes(mistakes, source, last, rng)
-    choices = planted_mistakes.choose_several(mistakes, source, count, last, rng)
+        return altered_reference.choose_mistakes(mistakes, source, last, rng)
+    choices = altered_reference.choose_several(mistakes, source, count, last, rng)
     if count == 1 and (single := next(choices, None)) is not None:
         return single
 
@@ -48,7 +48,7 @@ def choose_bugs(
 
 def hunt_task(challenge: Challenge, file_name: str, count: int) -> str:
     """Return the beginning of the task of a hunt, in Markdown. The prompt comes after it."""
-    many, it = planted_mistakes.in_words(count)
+    many, it = altered_reference.in_words(count)
     return (
         f"# Bug hunt: {challenge.title}\n\n{file_name} is the reference of {challenge.id} with "
         f"{many} in it. Find and repair {it}. The task of the reference follows.\n\n"
@@ -103,4 +103,4 @@ def continued(challenge: Challenge, follow_up: Challenge, source: str) -> str:
         f'"""{follow_up.title}: the repaired file of {challenge.id}, to continue with.\n\n'
         f'The stub shows the new interface: attn-drill reset {follow_up.id}\n"""\n'
     )
-    return head + planted_mistakes.without_docstring(source)
+    return head + altered_reference.without_docstring(source)

@@ -19,7 +19,7 @@ from attn_drill.practice.journal import Journal
 from attn_drill.report.words import visible
 
 if TYPE_CHECKING:
-    from attn_drill.exercises.gap_exercise import GapExercise
+    from attn_drill.exercises.altered_reference import GapExercise
     from attn_drill.exercises.questions import DrawnQuestion, Judged
     from attn_drill.model.report import Report
     from attn_drill.packs.question_bank import FollowUp
@@ -115,7 +115,7 @@ def ask_gaps(exercise: GapExercise, grade: Grade) -> int:
 
 def _is_filled(exercise: GapExercise, number: int, grade: Grade) -> bool:
     """Ask for a gap, and show the code of the reference if the answer is not right."""
-    from attn_drill.exercises.gap_exercise import typed_expression
+    from attn_drill.exercises.altered_reference import typed_expression
     from attn_drill.report.question_text import shifted
 
     name, gap = f"____{number}", exercise.gaps[number - 1]

@@ -78,7 +78,7 @@ class CheckCommand(PackCommand):
     """The command `check`. Its errors have the form of a report."""
 
     def error_as_json(self, sentence: str) -> str:
-        from attn_drill.report.report_json import error_to_json
+        from attn_drill.model.report import error_to_json
 
         return error_to_json(sentence)
 
@@ -166,7 +166,7 @@ def _show(answer: LearnerAnswer, report: Report, output: _Output, option: str) -
 
         write_page(output.html, report_page(report, output.stage, file, option))
     if output.as_json:
-        from attn_drill.report.report_json import to_json
+        from attn_drill.model.report import to_json
 
         typer.echo(to_json(report))
         return

@@ -14,7 +14,7 @@ from attn_drill.model.challenge import Challenge, Submission
 from attn_drill.model.errors import DrillError
 
 if TYPE_CHECKING:
-    from attn_drill.exercises.interview_score import ScoreSheet
+    from attn_drill.exercises.interview import ScoreSheet
     from attn_drill.model.report import Report
     from attn_drill.session.interviews import Interview
 
@@ -78,7 +78,7 @@ def interview(
 def _hold(run: Interview, packs: KnownPacks) -> None:
     """Run the interview until it ends or the learner leaves. Write the score sheet at the end."""
     from attn_drill.report.pages import score_sheet_page
-    from attn_drill.report.score_sheet import headline
+    from attn_drill.report.results_text import headline
     from attn_drill.report.words import near
     from attn_drill.session.interviews import SHEET_NAME, ask_and_score, sheet_of, solve_problems
 
@@ -117,7 +117,7 @@ def _hold(run: Interview, packs: KnownPacks) -> None:
 
 def _print_again(run: Interview | None) -> None:
     from attn_drill.report.code_text import console
-    from attn_drill.report.score_sheet import render
+    from attn_drill.report.results_text import render_sheet
     from attn_drill.session.interviews import sheet_of
 
     if run is None or not run.state.finished:
@@ -127,4 +127,4 @@ def _print_again(run: Interview | None) -> None:
         )
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     out = console()
-    out.print(render(sheet_of(run), out.width))
+    out.print(render_sheet(sheet_of(run), out.width))

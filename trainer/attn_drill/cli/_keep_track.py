@@ -73,7 +73,7 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
     from attn_drill.packs.question_bank import read_bank
     from attn_drill.practice.statistics import statistics
     from attn_drill.report.code_text import console
-    from attn_drill.report.statistics_text import EMPTY, as_values, render
+    from attn_drill.report.results_text import EMPTY, render_statistics, statistics_as_values
 
     desk: Desk = context.obj
     catalogue = desk.packs.catalogue()
@@ -87,12 +87,12 @@ def stats(context: typer.Context, as_json: AsJson = False) -> None:
     now = time.time()
     learner = statistics(facts, catalogue.challenges, mistakes, now)
     if as_json:
-        say_json(as_values(learner, bank.titles))
+        say_json(statistics_as_values(learner, bank.titles))
     elif not any(isinstance(fact, Attempted | Reviewed) for fact in facts):
         say(EMPTY)
     else:
         out = console()
-        out.print(render(learner, bank.titles, now, out.width))
+        out.print(render_statistics(learner, bank.titles, now, out.width))
 
 
 def export_journal(

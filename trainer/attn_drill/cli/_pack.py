@@ -71,9 +71,9 @@ def check_pack(
 ) -> None:
     """Check that right answers pass, known mistakes fail, and no part of a challenge is missing."""
     from attn_drill.app.grade_file import fresh_seed
-    from attn_drill.exercises.question_order import bank_problems
+    from attn_drill.exercises.questions import bank_problems
     from attn_drill.packs.content_check import misplaced_files
-    from attn_drill.report.tables_text import mistakes_table
+    from attn_drill.report.class_text import mistakes_table
 
     packs: KnownPacks = context.obj.packs
     typed = folder or packs.roots()[0]
@@ -114,7 +114,7 @@ def _check_items(
 ) -> list[Row]:
     """Check a sample of the items of the challenges. A terminal shows a bar."""
     from attn_drill.app.grade_file import cores
-    from attn_drill.report.tables_text import CountedProgress
+    from attn_drill.report.class_text import CountedProgress
     from attn_drill.server import clients
 
     items_of = pairs if with_pairs else items

@@ -193,9 +193,9 @@ def show_prompt(text: str) -> None:
         typer.echo(text.rstrip())
         return
     from attn_drill.report.code_text import console
-    from attn_drill.report.lesson_text import prompt_markdown
+    from attn_drill.report.lesson_text import Prompt
 
-    console().print(prompt_markdown(text))
+    console().print(Prompt(text))
 
 
 def menu(context: typer.Context) -> None:

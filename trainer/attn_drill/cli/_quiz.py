@@ -20,8 +20,7 @@ from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import ChallengeProgress, progress_of, rated_reviews, since_start
 
 if TYPE_CHECKING:
-    from attn_drill.exercises.question_order import QuestionPool
-    from attn_drill.exercises.questions import DrawnQuestion
+    from attn_drill.exercises.questions import DrawnQuestion, QuestionPool
 
 _TOPIC = typer.Option(help="Only this topic, or questions about this challenge.")
 _COUNT = typer.Option(min=1, max=1000, help="How many questions.")
@@ -46,7 +45,7 @@ class Questions:
 
 
 def all_questions(packs: KnownPacks) -> Questions:
-    from attn_drill.exercises.question_order import pool_of
+    from attn_drill.exercises.questions import pool_of
     from attn_drill.packs.mistakes import readable_mistakes
     from attn_drill.packs.question_bank import read_bank
 
@@ -75,7 +74,7 @@ def quiz(
     if follow_up is not None:
         _ask_follow_ups(follow_up, desk)
         return
-    from attn_drill.exercises.question_order import known_name
+    from attn_drill.exercises.questions import known_name
 
     questions = all_questions(desk.packs)
     warn(questions.troubles)
@@ -145,7 +144,7 @@ def _show_topics(questions: Questions, *, as_json: bool) -> None:
 
 def _ask_questions(pool: QuestionPool, count: int, rng: Random, journal: Journal) -> None:
     """Ask questions until all are asked or the learner stops. Skip questions with errors."""
-    from attn_drill.exercises.question_order import order_items
+    from attn_drill.exercises.questions import order_items
     from attn_drill.practice.schedule import items
     from attn_drill.report.question_text import progress_line, summary
 

@@ -158,7 +158,7 @@ def hold_review(review: PlannedReview, desk: Desk, rng: Random) -> Challenge | N
 
 def _ask_challenge(challenge: Challenge, part: ReviewPart, desk: Desk, rng: Random) -> None:
     """Ask the gaps of a challenge, or the wrong line if it has too few places. Grade it."""
-    from attn_drill.exercises.gap_exercise import gap_exercise, rating
+    from attn_drill.exercises.altered_reference import gap_exercise, rating
     from attn_drill.packs.mistakes import read_mistakes
 
     try:
@@ -188,7 +188,7 @@ def _finds_line(
     challenge: Challenge, mistakes: Sequence[Mistake], journal: Journal, rng: Random
 ) -> bool:
     """Ask for the line of a known mistake: a due line, else a new line."""
-    from attn_drill.exercises.question_order import order_items, pool_of
+    from attn_drill.exercises.questions import order_items, pool_of
 
     pool, now = pool_of((), (challenge,), {challenge.id: mistakes}), time.time()
     chosen = order_items(pool, items(rated_reviews(journal.facts(), "line:"), now), now, 1, rng)

@@ -206,7 +206,7 @@ def _hand_out(
 ) -> Path:
     """Write the reference with mistakes into `folder`, and show the next commands."""
     from attn_drill.app.hunts import choose_bugs
-    from attn_drill.exercises.planted_mistakes import in_words, write_hunt
+    from attn_drill.exercises.altered_reference import in_words, write_hunt
 
     journal = desk.journal
     last = journal.last(Hunted, subject=challenge.id)

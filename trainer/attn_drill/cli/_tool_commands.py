@@ -55,17 +55,17 @@ def compare(
     """Compare parameters and KV cache of MHA, GQA, MQA and MLA."""
     # Every start of attn-drill imports this module, so it imports its tools only here.
     from attn_drill.report.code_text import console
-    from attn_drill.report.tables_text import as_values, render
+    from attn_drill.report.tools_text import costs_as_values, render_costs
     from attn_drill.tools.attention_costs import configure, costs, find_preset
 
     published = None if preset is None else find_preset(preset)
     configuration = configure(published, settings or ())
     rows = costs(configuration)
     if as_json:
-        typer.echo(json.dumps(as_values(configuration, published, rows), indent=2))
+        typer.echo(json.dumps(costs_as_values(configuration, published, rows), indent=2))
         return
     out = console()
-    out.print(render(configuration, published, rows, out.width))
+    out.print(render_costs(configuration, published, rows, out.width))
 
 
 def heads(
@@ -85,7 +85,7 @@ def heads(
             f"torch cannot be imported: {error}. "
             "Install attn-drill again; the README has the command."
         ) from None
-    from attn_drill.report import heads_text
+    from attn_drill.report import tools_text
     from attn_drill.report.code_text import console
 
     all_heads = heads_of(read_weights(file, name))
@@ -96,22 +96,24 @@ def heads(
     # A page has more pictures than a terminal, and JSON has none.
     cells: Callable[[int], tuple[int, int]]
     if html is not None:
-        cells, drawn = partial(heads_text.page_cells, whole=is_whole), MOST_IN_HTML
+        from attn_drill.report import pages
+
+        cells, drawn = partial(pages.page_cells, whole=is_whole), MOST_IN_HTML
     else:
-        cells = partial(heads_text.cells, width=out.width, whole=is_whole)
-        drawn = 0 if as_json else heads_text.MOST_DRAWN
+        cells = partial(tools_text.cells, width=out.width, whole=is_whole)
+        drawn = 0 if as_json else tools_text.MOST_DRAWN
     facts = []
     for index, attention_head in enumerate(chosen):
         facts.append(describe(attention_head, cells if index < drawn else None))
     if html is not None:
-        write_page(html, heads_text.heads_page(facts, str(file)))
+        write_page(html, pages.heads_page(facts, str(file)))
     if as_json:
-        typer.echo(json.dumps(heads_text.as_object(facts, str(file)), allow_nan=False))
+        typer.echo(json.dumps(tools_text.heads_as_object(facts, str(file)), allow_nan=False))
     elif html is not None:
         shown = min(len(chosen), MOST_IN_HTML)
         typer.echo(f"{html} is written, with pictures of {shown} of {len(chosen)} heads.")
     else:
-        out.print(heads_text.render(facts, str(file), out.width, whole=is_whole))
+        out.print(tools_text.render_heads(facts, str(file), out.width, whole=is_whole))
 
 
 def doctor(context: typer.Context, as_json: AsJson = False) -> None:

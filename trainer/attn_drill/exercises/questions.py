@@ -1,55 +1,49 @@
-"""Draw questions with numbers, choices and wrong lines, and judge the answers."""
+"""Draw questions, judge the answers, choose what to ask, and check the bank of a pack."""
 
 from __future__ import annotations
 
-import ast
+import difflib
+import itertools
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from random import Random
 
-from attn_drill.exercises.planted_mistakes import first_paragraph, plant_mistakes, reference_changes
+from attn_drill.exercises.altered_reference import (
+    excerpt,
+    fair_mistakes,
+    first_paragraph,
+    plant_mistakes,
+    reference_changes,
+)
 from attn_drill.model.challenge import Challenge, Mistake
+from attn_drill.model.errors import DrillError, PackError
 from attn_drill.packs import pack_reader
-from attn_drill.packs.question_bank import Question, Unit, Value, evaluate, solve
+from attn_drill.packs.question_bank import (
+    Question,
+    Unit,
+    Value,
+    evaluate,
+    read_topic,
+    solve,
+    topic_files,
+)
+from attn_drill.packs.toml import key_error
+from attn_drill.practice.schedule import ScheduledItem
 
-# The longest text that is shown whole, so that it fits a small terminal.
-_MOST_LINES = 26
-
-
-def excerpt(source: str, lines: Collection[int]) -> list[int]:
-    """Return the line numbers to show, 0 for an empty line: the functions with these lines."""
-    # If the code is short, or a line is in no function, all code from the first function or that
-    # line is shown.
-    defined = [
-        node for node in ast.parse(source).body if isinstance(node, ast.ClassDef | ast.FunctionDef)
-    ]
-    first = min([*lines, _lines_of(defined[0]).start if defined else 1])
-    whole = list(range(first, len(source.splitlines()) + 1))
-    if len(whole) <= _MOST_LINES:
-        return whole
-    shown: list[int] = []
-    for node in defined:
-        is_class = isinstance(node, ast.ClassDef)
-        members = node.body if is_class else [node]
-        parts = [_lines_of(part) for part in members if isinstance(part, ast.FunctionDef)]
-        wanted = [part for part in parts if set(part) & set(lines)]
-        if is_class and wanted:  # the head of a class stands above its methods
-            has_docstring = ast.get_docstring(node) is not None
-            end = (node.body[0].end_lineno or 0) if has_docstring else node.lineno
-            wanted = [range(_lines_of(node).start, end + 1), *wanted]
-        for part in wanted:
-            shown += [*part, 0]
-    return shown[:-1] if set(lines) <= set(shown) else whole
-
-
-def _lines_of(node: ast.ClassDef | ast.FunctionDef) -> range:
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    return range(first, (node.end_lineno or node.lineno) + 1)
-
-
+LETTERS = "abcdefgh"
+_ASKS = (
+    "There is one mistake in this code. Which line is wrong? "
+    "If a line is missing, name a line next to the gap."
+)
+_MOST_REFERENCE = 3  # lines of the reference in an explanation
+_LINES = 0.25  # the share of new questions that ask for a line
+_MOST_DRAWS = 400  # of a question, in the check of a bank
+_NAMED = re.compile(r"\{(\w+)\}")
 _STEPS: dict[Unit, tuple[int, tuple[str, ...]]] = {
     "B": (1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB")),
     "FLOP": (1000, ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP")),
@@ -76,7 +70,7 @@ _FUZZ = 1e-12
 
 
 class NotAnAmountError(ValueError):
-    """Raised if a text is not an amount. The message is a sentence that says what to type."""
+    """A text is no number, or has another kind of unit. The message says what to type."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +92,6 @@ def parse_amount(text: str, unit: Unit) -> Amount:
 
     >>> parse_amount("2 * 64 KiB", "B").value
     131072
-
-    Raises:
-        NotAnAmountError: If the text is no number, or its unit does not belong to `unit`.
     """
     match = _AMOUNT.fullmatch(text.strip().lower().translate(_USUAL))
     number = _SEPARATOR.sub("", match["number"]) if match else ""
@@ -169,21 +160,11 @@ def _four_digits(value: float) -> str:
     return f"{value:#.4g}".rstrip(".")
 
 
-LETTERS = "abcdefgh"
-_NAMED = re.compile(r"\{(\w+)\}")
-_MOST_REFERENCE = 3  # lines of the reference in an explanation
-_ASKS = (
-    "There is one mistake in this code. Which line is wrong? "
-    "If a line is missing, name a line next to the gap."
-)
-
-
 @dataclass(frozen=True)
 class Judged:
     """The judgement of an answer."""
 
-    # None if the answer was not understood. The message then says what to type.
-    right: bool | None
+    right: bool | None  # None if the answer was not understood; then the message says what to type
     message: str = ""
 
 
@@ -191,8 +172,7 @@ class Judged:
 class _Asked:
     """The parts of every question."""
 
-    # The name in reviews: `question:ID` or `line:CHALLENGE:MISTAKE`.
-    item: str
+    item: str  # the name in reviews: `question:ID` or `line:CHALLENGE:MISTAKE`
     topic: str
     text: str
     explanation: str  # shown after an answer
@@ -261,8 +241,7 @@ class FindLine(_Asked):
     """A wrong line to find in the code, whose lines are numbered from 1."""
 
     lines: tuple[int, ...]  # the numbers that are right
-    # A line is missing, and the lines next to the gap are right.
-    missing: bool = False
+    missing: bool = False  # a line is missing, and the lines next to the gap are right
 
     @property
     def answer(self) -> str:
@@ -282,16 +261,6 @@ class FindLine(_Asked):
 DrawnQuestion = Number | Choice | FindLine
 
 
-def question_item(question: Question) -> str:
-    """Return the name of the item under which a question is reviewed."""
-    return f"question:{question.id}"
-
-
-def line_item(challenge: Challenge, mistake: Mistake) -> str:
-    """Return the name of the item under which the line of a mistake is reviewed."""
-    return f"line:{challenge.id}:{mistake.id}"
-
-
 def draw(question: Question, rng: Random) -> DrawnQuestion:
     """Return a question with new numbers, or with its options in a new order."""
     if question.kind == "number":
@@ -300,7 +269,7 @@ def draw(question: Question, rng: Random) -> DrawnQuestion:
     options = [question.right, *question.wrong]
     rng.shuffle(options)
     return Choice(
-        item=question_item(question),
+        item=f"question:{question.id}",
         topic=question.topic,
         text=question.asks,
         explanation=question.explains,
@@ -318,7 +287,7 @@ def with_values(question: Question, drawn: Mapping[str, Value]) -> Number:
         words[name] = named if isinstance(named, str) else format_number(named)
     words["answer"] = format_amount(value, question.unit)
     return Number(
-        item=question_item(question),
+        item=f"question:{question.id}",
         topic=question.topic,
         text=_filled(question.asks, words),
         explanation=_filled(question.explains, words),
@@ -341,20 +310,172 @@ def line_question(challenge: Challenge, mistake: Mistake) -> FindLine:
     planted = plant_mistakes(source, (mistake,), where)
     shown = excerpt(planted.source, planted.changed)
     rows = ["", *planted.source.splitlines()]
-    reference = [
-        f"The reference has: {line.strip()}"
-        for change in reference_changes(source, mistake, where)
-        for line in change.was
-        if line.strip()
-    ]
-    if len(reference) > _MOST_REFERENCE:
-        reference = []
+    explanation = [mistake.says]
+    changes = reference_changes(source, mistake, where)
+    reference = [line.strip() for change in changes for line in change.was if line.strip()]
+    if len(reference) <= _MOST_REFERENCE:
+        explanation += [f"The reference has: {line}" for line in reference]
     return FindLine(
-        item=line_item(challenge, mistake),
+        item=f"line:{challenge.id}:{mistake.id}",
         topic=challenge.topic,
         text=f"{challenge.id}: {first_paragraph(planted.source)}\n\n{_ASKS}",
-        explanation="\n".join([mistake.says, *reference]),
+        explanation="\n".join(explanation),
         code="\n".join(rows[number] for number in shown),
         lines=tuple(position for position, line in enumerate(shown, 1) if line in planted.changed),
         missing=planted.missing,
     )
+
+
+@dataclass(frozen=True)
+class QuestionPool:
+    """The questions that may be asked."""
+
+    questions: Mapping[str, Question]  # of the bank, by item
+    lines: Mapping[str, tuple[Challenge, Mistake]]  # to find, by item
+
+    def ask(self, item: str, rng: Random) -> DrawnQuestion:
+        """Return the question of an item, with its values drawn anew."""
+        if item in self.questions:
+            return draw(self.questions[item], rng)
+        return line_question(*self.lines[item])
+
+    def reviewed(self, history: Mapping[str, ScheduledItem]) -> list[ScheduledItem]:
+        """Return the reviewed items of this pool, the first due first."""
+        names = {*self.questions, *self.lines}
+        reviewed = [item for name, item in history.items() if name in names]
+        return sorted(reviewed, key=lambda item: item.due_at)
+
+    def about(self, name: str) -> QuestionPool:
+        """Return the questions about a topic of the bank, or about a challenge."""
+        questions: dict[str, Question] = {}
+        lines: dict[str, tuple[Challenge, Mistake]] = {}
+        for item, question in self.questions.items():
+            if name in (question.topic, *question.challenges):
+                questions[item] = question
+        for item, (challenge, mistake) in self.lines.items():
+            if name in (challenge.topic, challenge.id):
+                lines[item] = challenge, mistake
+        return QuestionPool(questions, lines)
+
+
+def pool_of(
+    questions: Iterable[Question],
+    challenges: Iterable[Challenge],
+    mistakes: Mapping[str, Sequence[Mistake]],
+) -> QuestionPool:
+    """Return a pool of questions, and of the lines of known mistakes by challenge id."""
+    lines: dict[str, tuple[Challenge, Mistake]] = {}
+    for challenge in challenges:
+        for mistake in fair_mistakes(mistakes.get(challenge.id, ())):
+            lines[f"line:{challenge.id}:{mistake.id}"] = challenge, mistake
+    return QuestionPool({f"question:{question.id}": question for question in questions}, lines)
+
+
+def known_name(names: Sequence[str], wanted: str) -> str:
+    """Return the name of the topic or challenge that the learner means, or raise DrillError."""
+    name = pack_reader.challenge_id(wanted.strip().lower())
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    for other in names:
+        if name and (name in other or other in name) and other not in near:
+            near.append(other)
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names)}."
+    advice = "`attn-drill quiz --list` shows all topics."
+    raise DrillError(f"No topic is called {wanted!r}. {hint} {advice}")
+
+
+def order_items(
+    pool: QuestionPool, history: Mapping[str, ScheduledItem], now: float, count: int, rng: Random
+) -> list[str]:
+    """Return at most `count` items to ask: due items, the longest due first, then new items."""
+    reviewed = pool.reviewed(history)
+    due = [item.name for item in reviewed if item.is_due(now)][:count]
+    room = count - len(due)
+    topics = {item: question.topic for item, question in pool.questions.items()}
+    challenges = {item: challenge.id for item, (challenge, _) in pool.lines.items()}
+    questions, lines = _new_items(topics, history, rng), _new_items(challenges, history, rng)
+    # About a quarter of the new items ask for a line.
+    line_count = max(int(room * _LINES + rng.random()), room - len(questions))
+    chosen = lines[:line_count]
+    chosen += questions[: room - len(chosen)]
+    new = rng.sample(chosen, len(chosen))
+    # If there are none, the other items follow in the order in which they become due.
+    return [*due, *new] or [item.name for item in reviewed][:count]
+
+
+def _new_items(names: Mapping[str, str], history: Collection[str], rng: Random) -> list[str]:
+    """Return the new items so that each name comes once before any name comes again."""
+    new = [item for item in names if item not in history]
+    seen: Counter[str] = Counter()
+    rounds: dict[str, int] = {}
+    for item in rng.sample(new, len(new)):
+        rounds[item] = seen[names[item]]
+        seen[names[item]] += 1
+    return sorted(rounds, key=lambda item: rounds[item])
+
+
+def bank_problems(root: Path, other_packs: Sequence[Path] = ()) -> list[str]:
+    """Return a sentence for each problem in the question bank of a pack."""
+    challenges: set[str] = set()
+    # Its questions may also follow up the challenges of other packs.
+    for pack in (root, *other_packs):
+        for folder in pack_reader.challenge_folders(pack):
+            challenges.add(pack_reader.challenge_id(folder.name))
+    problems: list[str] = []
+    ids: dict[str, Path] = {}
+    for path in topic_files(root):
+        try:
+            questions = read_topic(path).question
+        except PackError as error:
+            problems.append(str(error))
+            continue
+        for index, question in enumerate(questions):
+            faults = question_faults(question, challenges)
+            if question.id in ids:
+                faults.append(f"has the id of a question in {ids[question.id].name}. Rename one")
+            ids[question.id] = path
+            for fault in faults:
+                words = f"question {question.id!r} {fault}."
+                problems.append(str(key_error(path, ("question", index), words)))
+    return problems
+
+
+def question_faults(question: Question, challenges: Collection[str]) -> list[str]:
+    """Return the end of a sentence for each fault of a question, without full stop."""
+    faults: list[str] = []
+    for name in question.challenges:
+        if name not in challenges:
+            faults.append(f"follows up {name!r}, which no pack has. Correct `challenges`")
+    if question.kind == "choice" and len(question.wrong) >= len(LETTERS):
+        faults.append(f"has more than {len(LETTERS)} options. Remove some of `wrong`")
+    for drawn in draws(question, _MOST_DRAWS) if question.kind == "number" else ():
+        if fault := _fault_of_draw(question, drawn):
+            values = ", ".join(f"{name} = {value}" for name, value in drawn.items())
+            return [*faults, f"with {values} {fault}" if values else fault]
+    return faults
+
+
+def _fault_of_draw(question: Question, values: Mapping[str, Value]) -> str:
+    try:
+        drawn = with_values(question, values)
+    except ValueError as error:
+        return f"cannot be computed: {error}"
+    if not math.isfinite(drawn.value) or drawn.value <= 0:
+        return f"has the answer {drawn.value:g}. Change a formula so that it is more than 0"
+    if not drawn.judge(drawn.answer).right:
+        return f"judges its own answer {drawn.answer} wrong. Correct `tolerance` or `unit`"
+    return ""
+
+
+def draws(question: Question, most: int) -> Iterator[dict[str, Value]]:
+    """Yield at most `most` of the possible draws of a question, spread over all of them."""
+    counts = [len(values) for values in question.vary.values()]
+    total = math.prod(counts)
+    step = max(1, math.ceil(total / most))
+    # A step that shares a factor with the number of values would never reach some of them.
+    while step > 1 and math.gcd(step, total) > 1:
+        step += 1
+    every = itertools.product(*question.vary.values())
+    for values in itertools.islice(every, 0, None, step):
+        yield dict(zip(question.vary, values, strict=True))

@@ -27,8 +27,8 @@ from attn_drill.classroom.records import (
 )
 from attn_drill.model.checks import CHECK_ORDER, Status, Verdict
 from attn_drill.model.words import plural
-from attn_drill.report.class_words import VERDICTS
-from attn_drill.report.class_words import points as in_points
+from attn_drill.report.class_text import VERDICTS
+from attn_drill.report.class_text import points as in_points
 
 STATUS_WORDS: Mapping[Status, str] = {
     "passed": "passed",

@@ -36,7 +36,7 @@ from attn_drill.export._grade_words import (
 from attn_drill.model.checks import Verdict
 from attn_drill.model.report import Outcome, Report
 from attn_drill.practice.notebook_file import cell_line
-from attn_drill.report.class_words import VERDICTS, checks_passed, messages, points
+from attn_drill.report.class_text import VERDICTS, checks_passed, messages, points
 from attn_drill.report.code_text import console
 from attn_drill.report.pages import page
 from attn_drill.report.terminal import render

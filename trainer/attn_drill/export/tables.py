@@ -24,7 +24,7 @@ from attn_drill.classroom.records import (
 from attn_drill.classroom.roster import assignment_columns, folded, most_points, system_of
 from attn_drill.export._grade_words import KINDS, Reason, penalty_taken, remarks
 from attn_drill.model.words import first_of
-from attn_drill.report.class_words import checks_passed, likely, points
+from attn_drill.report.class_text import checks_passed, likely, points
 from attn_drill.report.words import visible
 
 # Excel reads a file without a byte order mark in the old encoding of its country. Read the tables

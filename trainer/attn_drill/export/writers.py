@@ -25,7 +25,7 @@ from attn_drill.export.tables import (
     grades_csv,
     lms_table,
 )
-from attn_drill.report.class_words import VERDICTS, messages
+from attn_drill.report.class_text import VERDICTS, messages
 from attn_drill.report.words import visible
 
 _KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}

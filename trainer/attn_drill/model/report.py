@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -472,3 +473,13 @@ def _fields(found: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any]
     return {
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
+
+
+def to_json(report: Report) -> str:
+    """Return one line of JSON. It is ASCII, so that escape sequences in it cannot act."""
+    return json.dumps(to_object(report), allow_nan=False)
+
+
+def error_to_json(sentence: str) -> str:
+    """Return the object for exit codes 2 and 3, which have no verdict."""
+    return json.dumps({"schema": SCHEMA, "verdict": None, "error": sentence})

@@ -25,8 +25,6 @@ from attn_drill.report.words import QUIET, RIGHT, WRONG, Stage, dimension, sente
 
 
 class Level(NamedTuple):
-    """How far a cell of an error map is off."""
-
     most: float  # the greatest difference, in units of the tolerance
     symbol: str
     style: str
@@ -41,12 +39,14 @@ LEVELS = (
     Level(math.nan, "!", f"bold {WRONG}", "not finite"),
 )
 _GAP = 3  # columns between two matrices
+_HEIGHT, _MOST_COLUMNS, _LABEL_COLUMNS = 7, 60, 8
+_YOURS, _REFERENCE, _BOTH = "●", "·", "◉"
+_SYMBOLS = {"right": "✓", "wrong": "✗", "unknown": "?"}
+_STYLES = {"right": RIGHT, "wrong": f"bold {WRONG}", "unknown": QUIET}
 
 
 def level(off: float | None) -> int:
-    """Return the index of a cell's level.
-
-    The difference is in units of the tolerance. It is None if it is not finite.
+    """Return the index of a cell's level. None stands for a difference that is not finite.
 
     >>> [level(off) for off in (0.0, 1.0, 50.0, 1e9, None)]
     [0, 0, 1, 3, 4]
@@ -56,13 +56,9 @@ def level(off: float | None) -> int:
     return next(index for index, each in enumerate(LEVELS) if off <= each.most)
 
 
-def _levels(error_map: ErrorMap) -> list[int]:
-    return sorted({level(off) for row in error_map.off for off in row})
-
-
 def tells(error_map: ErrorMap) -> bool:
     """Return whether the cells of a map differ. A map of equal cells shows nothing."""
-    return len(_levels(error_map)) > 1
+    return len({level(off) for row in error_map.off for off in row}) > 1
 
 
 def draw_errors(error_map: ErrorMap, width: int) -> Iterator[Text]:
@@ -76,15 +72,17 @@ def draw_errors(error_map: ErrorMap, width: int) -> Iterator[Text]:
         labels.append(f"{error_map.rows.lower()}={indices}" if error_map.rows else "")
     label_width = max(map(len, labels))
     times = 2 if label_width + 2 + 2 * len(error_map.off[0]) <= width else 1
+    used: set[int] = set()
     for label, cells in zip(labels, error_map.off, strict=True):
         line = Text(no_wrap=True, overflow="ellipsis")
         line.append(f"{label:>{label_width}}  ", style=QUIET)
         for off in cells:
+            used.add(level(off))
             drawn = LEVELS[level(off)]
             line.append(drawn.symbol * times, style=drawn.style)
         yield line
-    used = [LEVELS[index] for index in _levels(error_map)]
-    yield Text("; ".join(f"{drawn.symbol} {drawn.words}" for drawn in used), style=QUIET)
+    legend = [f"{LEVELS[index].symbol} {LEVELS[index].words}" for index in sorted(used)]
+    yield Text("; ".join(legend), style=QUIET)
 
 
 def title_of(error_map: ErrorMap) -> str:
@@ -134,21 +132,14 @@ def _cells(row: str, other: str, start: int, cached: int, style: str) -> Text:
     return text
 
 
-_HEIGHT, _MOST_COLUMNS, _LABEL_COLUMNS = 7, 60, 8
-_YOURS, _REFERENCE, _BOTH = "●", "·", "◉"
-_SYMBOLS = {"right": "✓", "wrong": "✗", "unknown": "?"}
-_STYLES = {"right": RIGHT, "wrong": f"bold {WRONG}", "unknown": QUIET}
-
-
 def render_repair(repair: Repair, width: int) -> Iterator[RenderableType]:
     """Yield the progress of a hunt with several bugs."""
     yield Text(bugs_left(repair), style="bold")
-    line = Text("  ").join(
-        Text(f"{_SYMBOLS[part.state]} {part.name}", style=_STYLES[part.state])
-        for part in repair.parts
-    )
-    if line:
-        yield indented(line)
+    parts: list[Text] = []
+    for part in repair.parts:
+        parts.append(Text(f"{_SYMBOLS[part.state]} {part.name}", style=_STYLES[part.state]))
+    if parts:
+        yield indented(Text("  ").join(parts))
     if any(part.state == "unknown" for part in repair.parts):
         yield indented(Text("?  fails, but it uses a part that is wrong", style=QUIET))
     curve = repair.curve
@@ -214,9 +205,6 @@ def _heights(losses: Sequence[float | None], columns: int, top: float) -> list[i
     return levels
 
 
-_INDENT = 2
-
-
 def findings(report: Report, stage: Stage) -> list[tuple[str, str]]:
     """Return labels and sentences: the likely mistakes, how the result relates to the right one."""
     diagnosis = report.diagnosis
@@ -240,11 +228,10 @@ def findings(report: Report, stage: Stage) -> list[tuple[str, str]]:
 def render_findings(rows: Iterable[tuple[str, str]]) -> RenderableType:
     """Return sentences with their labels, the most visible part of a report."""
     # The usual colour of text is readable on light and on dark screens.
-    styled = [
-        (Text(f" {label} ", style=f"bold reverse {WRONG}"), Text(words, style="bold"))
-        for label, words in rows
-    ]
-    return labelled(styled, padding=(0, 1), style="")
+    table = labelled([], padding=(0, 1), style="")
+    for label, words in rows:
+        table.add_row(Text(f" {label} ", style=f"bold reverse {WRONG}"), Text(words, style="bold"))
+    return table
 
 
 def render_line(report: Report, failure: Outcome) -> Iterator[RenderableType]:
@@ -321,7 +308,7 @@ def place_words(diagnosis: Diagnosis, shown_case: int | None) -> str:
 
 def render_picture(report: Report, failure: Outcome, width: int) -> Iterator[RenderableType]:
     """Yield the picture of the wrong output: a mask, a boolean matrix, or the errors."""
-    room = width - _INDENT
+    room = width - 2  # the picture is indented
     mask = report.diagnosis.effective_mask if report.diagnosis is not None else None
     mismatch = failure.mismatch
     if mask is not None and mask.difference:
@@ -338,7 +325,7 @@ def render_picture(report: Report, failure: Outcome, width: int) -> Iterator[Ren
     else:
         return
     yield Text(visible(name), style="bold").append(f": {words}", style="not bold")
-    yield indented(*drawing, blanks=_INDENT)
+    yield indented(*drawing)
 
 
 def mask_words(mask: EffectiveMask, sign: str = "#") -> str:

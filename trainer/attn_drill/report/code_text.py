@@ -19,6 +19,11 @@ from rich.text import Text
 from attn_drill.report.question_text import code_lines
 from attn_drill.report.words import QUIET, RIGHT, WRONG, visible
 
+_AROUND = 2  # lines above and below the line to show
+_MOST_BETWEEN = 8  # lines from an earlier line that are all shown
+# The least width at which two codes of usual width fit next to each other.
+SIDE_BY_SIDE = 140
+_GAP = 3  # columns between them
 # The characters that this package and rich draw with, after the ASCII character for each of them.
 # One stands for one, so that no line changes its length.
 _DRAWN = {
@@ -93,6 +98,10 @@ def console(stream: IO[str] | None = None, **options: Any) -> Console:
     )
 
 
+def _literal(cell: Any) -> Any:
+    return Text(cell) if isinstance(cell, str) else cell
+
+
 class LiteralTable(Table):
     """A table whose strings are never read as markup, on any console, and never cut."""
 
@@ -159,27 +168,20 @@ def indented(*parts: RenderableType, blanks: int = 2) -> Padding:
     return Padding(Group(*parts), (0, 0, 0, blanks), expand=False)
 
 
-def _literal(cell: Any) -> Any:
-    return Text(cell) if isinstance(cell, str) else cell
+def _syntax(code: str, language: str = "python") -> Syntax:
+    # The terminal's own palette is readable on any background.
+    return Syntax(code, language, theme="ansi_dark", background_color="default")
 
 
 def highlighted(lines: Sequence[str]) -> list[str]:
     """Return lines of Python code with escape sequences that colour them."""
-    # The terminal's own palette is readable on any background.
-    code = Syntax("", "python", theme="ansi_dark", background_color="default")
-    text = code.highlight("\n".join(lines))
+    text = _syntax("").highlight("\n".join(lines))
     width = max(map(len, lines), default=1) + 1
-    terminal = console(io.StringIO(), width=width, force_terminal=True, color_system="standard")
-    shown: list[str] = []
+    stream = io.StringIO()
+    terminal = console(stream, width=width, force_terminal=True, color_system="standard")
     for line in text.split("\n", allow_blank=True)[: len(lines)]:
-        with terminal.capture() as capture:
-            terminal.print(line, end="")
-        shown.append(capture.get())
-    return shown
-
-
-_AROUND = 2  # lines above and below
-_MOST_BETWEEN = 8  # lines from an earlier line that are all shown
+        terminal.print(line)
+    return stream.getvalue().split("\n")[:-1]
 
 
 def source_lines(source: str) -> list[str]:
@@ -218,11 +220,6 @@ def code_around(source: str, line: int, start: int | None = None) -> list[Text]:
     return [one_row(text) for text in shown]
 
 
-# The least width at which two codes of usual width fit next to each other.
-SIDE_BY_SIDE = 140
-_GAP = 3
-
-
 def code_pair(titles: Sequence[str], codes: Sequence[str | None], width: int) -> RenderableType:
     """Return codes below their titles: side by side on a wide screen, else one below the other."""
     is_wide = width >= SIDE_BY_SIDE
@@ -245,9 +242,7 @@ def code_block(text: str | None, width: int, language: str = "python") -> Render
     if text is None:
         return Text("(nothing)", style=QUIET)
     lines = visible(text, lines=True).strip("\n").expandtabs(4).split("\n")
-    text = "\n".join(code_lines(lines, width))
-    # The terminal's own colours are readable on any background.
-    return Syntax(text, language, theme="ansi_dark", background_color="default")
+    return _syntax("\n".join(code_lines(lines, width)), language)
 
 
 def difference(before: str, after: str, width: int) -> RenderableType:
@@ -258,8 +253,8 @@ def difference(before: str, after: str, width: int) -> RenderableType:
     shown: list[Text] = []
     # The first two lines name files.
     for change in list(changes)[2:]:
-        if not change.startswith("@@"):
-            sign, style = change[0], styles.get(change[0], QUIET)
-            for part in code_lines([change[1:]], max(20, width - 2), [sign]):
-                shown.append(Text(part, style=style))
+        sign, code = change[0], change[1:]
+        if sign != "@":
+            for part in code_lines([code], max(20, width - 2), [sign]):
+                shown.append(Text(part, style=styles.get(sign, QUIET)))
     return Group(*shown) if shown else Text("The texts are equal.", style=QUIET)

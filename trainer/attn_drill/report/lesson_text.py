@@ -13,6 +13,7 @@ from rich.constrain import Constrain
 from rich.table import Table
 from rich.text import Text
 
+from attn_drill.exercises.altered_reference import without_docstring
 from attn_drill.model.challenge import CallCost, OtherAnswer
 from attn_drill.model.report import Lesson, Note
 from attn_drill.model.words import in_bytes, in_count
@@ -87,10 +88,9 @@ def render_answer(
 ) -> RenderableType:
     """Return a right answer of the pack: its difference, its price, its code."""
     parts: list[RenderableType] = []
-    if answer.does:
-        parts.append(_prose(answer.does))
-    if answer.costs:
-        parts.append(_prose(answer.costs, QUIET))
+    for text, style in ((answer.does, ""), (answer.costs, QUIET)):
+        if text:
+            parts.append(_prose(text, style))
     if answer.cost is not None:
         operations, multiply_adds, memory = cost_in_words(answer.cost)
         measured = f"{operations} operations, {multiply_adds} multiply-adds, {memory} at the peak"
@@ -107,24 +107,14 @@ def render_answer(
     return Group(*parts)
 
 
-def without_docstring(source: str) -> str:
-    """Return the text of a file without the docstring at its start."""
-    for quotes in ('"""', "'''"):
-        if source.startswith(quotes) and source.count(quotes) >= 2:
-            return source.split(quotes, 2)[2].lstrip("\n")
-    return source
-
-
 def render_mistakes(yours: Sequence[tuple[str, int]], common: Sequence[str]) -> RenderableType:
     """Return the learner's own mistakes with their counts, then the pack's known mistakes."""
     parts: list[RenderableType] = []
     if yours:
-        parts.append(_title("Your mistakes here"))
-        parts += [_prose(f"{count} x  {says}", indent=2) for says, count in yours]
-        parts.append(Text())
-    parts.append(_title("Mistakes that are common here"))
-    parts += [_prose(says, indent=2) for says in common]
-    return Group(*parts)
+        counted = [_prose(f"{count} x  {says}", indent=2) for says, count in yours]
+        parts += [_title("Your mistakes here"), *counted, Text()]
+    common_mistakes = [_prose(says, indent=2) for says in common]
+    return Group(*parts, _title("Mistakes that are common here"), *common_mistakes)
 
 
 def render_attempts(sources: Sequence[tuple[str, str]], width: int) -> RenderableType:
@@ -179,11 +169,6 @@ def render_follow_up(follow_up: FollowUp, title: str, *, is_revealed: bool) -> R
     return Constrain(Group(*parts, Text(next_step, style=QUIET)), WIDEST)
 
 
-def prompt_markdown(text: str) -> markdown.Markdown:
-    """Return the renderable of a prompt, which is written in Markdown."""
-    return _Prompt(text)
-
-
 class _FoldingTable(markdown.TableElement):
     """A table whose long words continue on more lines. rich would cut them with an ellipsis."""
 
@@ -202,7 +187,9 @@ class _PlainCode(markdown.CodeBlock):
         yield indented(code_block(str(self.text), options.max_width - 2, self.lexer_name))
 
 
-class _Prompt(markdown.Markdown):
+class Prompt(markdown.Markdown):
+    """A prompt, which is written in Markdown."""
+
     elements: ClassVar[dict[str, type[markdown.MarkdownElement]]] = {
         **markdown.Markdown.elements,
         "table_open": _FoldingTable,

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from attn_drill.exercises.interview_score import ScoreSheet
-from attn_drill.model.report import Diagnosis, ErrorMap, Report
+from attn_drill.exercises.interview import ScoreSheet
+from attn_drill.model.report import Diagnosis, ErrorMap, Mismatch, Report
 from attn_drill.model.words import plural
-from attn_drill.report import score_sheet
+from attn_drill.report import results_text
 from attn_drill.report._diagnosis_text import (
     LEVELS,
     findings,
@@ -31,6 +31,7 @@ from attn_drill.report._diagnosis_text import (
 from attn_drill.report._diagnosis_text import level as level_of
 from attn_drill.report.code_text import source_lines
 from attn_drill.report.terminal import VERDICTS, next_commands
+from attn_drill.report.tools_text import greatest, heads_summary, index_in_words
 from attn_drill.report.words import (
     Stage,
     affected,
@@ -42,15 +43,16 @@ from attn_drill.report.words import (
     visible,
 )
 
+if TYPE_CHECKING:
+    from attn_drill.tools.attention_heads import HeadFacts
+
 Cell = TypeVar("Cell")
 Kind = TypeVar("Kind", str, int)
+_AROUND = 8  # lines above and below the marked line
 
 
 def page(template: str, **data: object) -> Iterator[str]:
-    """Yield the page of a template, e.g. "class", in small pieces.
-
-    Iterators in `data` are read at the same time.
-    """
+    """Yield the page of a template, e.g. "class", in small pieces. It reads iterators late."""
     return _environment().get_template(f"{template}.html.jinja").generate(data)
 
 
@@ -70,9 +72,7 @@ def squares(
 
 
 def tint(weight: float | None) -> int:
-    """Return a tint from 0 to 16: the square root of a weight from 0 to 1.
-
-    -1 stands for a value that is no weight: it is negative, NaN, or None.
+    """Return a tint from 0 to 16: the square root of a weight; -1 if it is negative, NaN or None.
 
     >>> [tint(weight) for weight in (0, 0.25, 1, None)]
     [0, 8, 16, -1]
@@ -117,9 +117,6 @@ def _digest(inline: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
-_AROUND = 8  # lines above and below the marked line
-
-
 @dataclass(frozen=True)
 class Grid:
     """A picture of unit squares."""
@@ -158,7 +155,7 @@ def report_page(
         diagnosis=diagnosis,
         excerpt=excerpt,
         numbered=numbered,
-        matrices=list(_matrices(report)),
+        matrices=list(_matrices(diagnosis, mismatch)),
         heads=list(_heads(diagnosis)),
         maps=list(map(error_grid, filter(tells, mismatch.error_maps))) if mismatch else [],
         levels=LEVELS,
@@ -168,14 +165,14 @@ def report_page(
     return "".join(pieces)
 
 
-def _matrices(report: Report) -> Iterator[tuple[str, str, list[Grid]]]:
+def _matrices(
+    diagnosis: Diagnosis, mismatch: Mismatch | None
+) -> Iterator[tuple[str, str, list[Grid]]]:
     """Yield the title, the meaning and both pictures of the mask and of a boolean output."""
-    failure = report.first_failure()
-    mask = report.diagnosis.effective_mask if report.diagnosis else None
+    mask = diagnosis.effective_mask
     if mask is not None and mask.difference:
         pair = _mask_grids(mask.actual, mask.expected, mask.cached)
         yield "The mask", mask_words(mask, "dark"), pair
-    mismatch = failure.mismatch if failure is not None else None
     if mismatch is not None and mismatch.patterns is not None:
         patterns = mismatch.patterns
         pair = _mask_grids(patterns.actual, patterns.expected)
@@ -210,21 +207,19 @@ def _heads(diagnosis: Diagnosis) -> Iterator[tuple[Grid, Grid]]:
     attention = diagnosis.attention
     if attention is None:
         return
-    count = len(attention.actual)
-    for head in range(count):
-        name = f"head {head}, " if count > 1 else ""
-        actual = _heat_map(f"{name}yours", attention.actual[head])
-        expected = _heat_map(f"{name}expected", attention.expected[head])
+    for head, (own, right) in enumerate(zip(attention.actual, attention.expected, strict=True)):
+        name = f"head {head}, " if len(attention.actual) > 1 else ""
+        actual = _heat_map(f"{name}yours", own)
+        expected = _heat_map(f"{name}expected", right)
         if actual.squares != expected.squares:
             yield actual, expected
 
 
 def _heat_map(title: str, rows: Sequence[Sequence[float | None]]) -> Grid:
-    paths = [
-        ("strange" if shade < 0 else f"tint-{shade}", path)
-        for shade, path in squares(rows, tint)
-        if shade
-    ]
+    paths: list[tuple[str, str]] = []
+    for shade, path in squares(rows, tint):
+        if shade:
+            paths.append(("strange" if shade < 0 else f"tint-{shade}", path))
     return Grid(title, len(rows[0]) if rows else 0, len(rows), paths)
 
 
@@ -244,4 +239,34 @@ def _figures(report: Report) -> Iterator[tuple[str, str]]:
 
 def score_sheet_page(sheet: ScoreSheet) -> str:
     """Return the whole page, with the words of the terminal."""
-    return "".join(page("score_sheet", sheet=sheet, words=score_sheet))
+    return "".join(page("score_sheet", sheet=sheet, words=results_text))
+
+
+def page_cells(length: int, *, whole: bool = False) -> tuple[int, int]:
+    """Return the rows and columns of a head's picture, which is larger if it is the only one."""
+    side = min(length, 64 if whole else 32)
+    return side, side
+
+
+def heads_page(facts: Sequence[HeadFacts], file: str) -> str:
+    """Return the page: a picture of each head that has a grid, and a count of the other heads."""
+    heads = [head for head in facts if head.grid]
+    pieces = page(
+        "heads",
+        file=file,
+        summary=heads_summary(facts).replace("  ", ", "),
+        heads=heads,
+        more=len(facts) - len(heads),
+        greatest=greatest,
+        index_in_words=index_in_words,
+        squares_by_opacity=_squares_by_opacity,
+    )
+    return "".join(pieces)
+
+
+def _squares_by_opacity(head: HeadFacts) -> list[tuple[float, str]]:
+    """Return the cells that are not empty: opacities and SVG paths of unit squares."""
+    most = greatest(head) or 1.0
+    # Cells that are not attention weights come first and have a negative opacity.
+    paths = squares(head.grid, lambda weight: tint(weight / most))
+    return [(shade / 16, path) for shade, path in paths if shade]

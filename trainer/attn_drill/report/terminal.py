@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TextIO
 
 from rich.cells import cell_len, chop_cells
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from attn_drill.model.case import Case
@@ -32,7 +32,6 @@ from attn_drill.report.words import (
     Stage,
     affected,
     case_rows,
-    entry,
     has_cause,
     index_in_words,
     next_stage,
@@ -44,45 +43,6 @@ from attn_drill.report.words import (
     statistics_rows,
     visible,
 )
-
-
-def render_trace(trace: Trace) -> RenderableType:
-    """Return a trace as one renderable."""
-    title = Text(f"case {trace.number}: {trace.case.name}", style="bold")
-    title.append(f"   {sizes_in_words(trace.case)}   seed {trace.seed}", style=f"not bold {QUIET}")
-    parts = [title]
-    digits = len(str(max((row.line for row in trace.rows), default=0)))
-    for row in trace.rows:
-        parts += [_code(row, digits), _result(row, digits)]
-    equal = "= name: equal to the reference's result of that name, in any layout"
-    parts.append(Text(equal, style=QUIET))
-    if any(row.is_wrong for row in trace.rows):
-        parts.append(Text("> the first line whose result is wrong", style=f"bold {WRONG}"))
-    if trace.failure:
-        parts.append(Text(visible(trace.failure, lines=True), style=WRONG))
-    return Trimmed(Group(*parts))
-
-
-def _code(row: TraceRow, digits: int) -> Text:
-    """Return the line's code. The first wrong line has a marker."""
-    mark, style = (">", f"bold {WRONG}") if row.is_wrong else (" ", QUIET)
-    text = Text(f"{mark} {row.line:>{digits}}  ", style=style)
-    return one_row(text.append(f"{'  ' * row.depth}{visible(row.text)}", style="not dim bold"))
-
-
-def _result(row: TraceRow, digits: int) -> Text:
-    """Return the shape, the dtype and the range of a line's result, and its milestone."""
-    text = Text(" " * (digits + 6 + 2 * row.depth))
-    if row.milestone:
-        text.append(f"= {row.milestone}  ", style=RIGHT)
-    if row.true is not None:
-        values = f"{row.true} of {row.entries} True"
-    else:
-        values = "" if math.isnan(row.low) else f"{number(row.low)} to {number(row.high)}"
-        values += f" ({row.not_finite} not finite)" if row.not_finite else ""
-    style = WRONG if row.is_wrong else QUIET
-    return one_row(text.append(f"{row.shape} {row.dtype}  {values}", style=style))
-
 
 VERDICTS: dict[str, str] = {verdict: words.upper() for verdict, words in VERDICT_WORDS.items()}
 HOW_TO_SEE = "check again with --why"
@@ -108,14 +68,21 @@ def show(
         how_to_see: how a reader gets the likely mistake if the stage hides it.
         file: the argument FILE of the commands, by default the file of the report.
         options: options of the commands, with a space before each, e.g. " --pack DIR".
-        wait: waits for a key before each later stage, which it gets in words, and returns False if
-            the reader wants no more. None shows all stages at once.
+        wait: asks before each later stage, which it gets in words, whether the reader wants it.
+            None shows all stages at once.
     """
     out = console(stream)
     if wait is None:
         out.print(render(report, out.width, stage=stage, how_to_see=how_to_see))
     else:
-        _print_stages(out, report, stage, wait)
+        # First the report without its diagnosis, then what each stage adds.
+        shown: Stage = "where"
+        out.print(render(report, out.width, stage=shown, how_to_see=""))
+        while (following := next_stage(report, shown)) and shows(stage, following):
+            if not wait(STAGE_WORDS[following]):
+                break
+            out.print(Trimmed(Group(*_added(report, shown, following))))
+            shown = following
     out.print()
     # A command can be copied: no newline breaks it.
     for label, command in next_commands(report, report.file if file is None else file, options):
@@ -126,22 +93,14 @@ def show(
         out.print(Text(line), soft_wrap=True)
 
 
-def _print_stages(out: Console, report: Report, last: Stage, wait: Callable[[str], bool]) -> None:
-    """Print a report without its diagnosis, then after each wait what the next stage adds."""
-    shown: Stage = "where"
-    out.print(render(report, out.width, stage=shown, how_to_see=""))
-    while (following := next_stage(report, shown)) and shows(last, following):
-        if not wait(STAGE_WORDS[following]):
-            return
-        earlier = findings(report, shown)
-        new = [row for row in findings(report, following) if row not in earlier]
-        parts = [render_findings(new)] if new else []
-        failure = report.first_failure()
-        if following == "line" and failure is not None:
-            parts += render_line(report, failure)
-            parts.append(indented(labelled(ruled_out(report.diagnosis))))
-        out.print(Trimmed(Group(*parts)))
-        shown = following
+def _added(report: Report, before: Stage, stage: Stage) -> Iterator[RenderableType]:
+    """Yield the parts that a stage adds to the stage before it."""
+    earlier, failure = findings(report, before), report.first_failure()
+    if new := [row for row in findings(report, stage) if row not in earlier]:
+        yield render_findings(new)
+    if stage == "line" and failure is not None:
+        yield from render_line(report, failure)
+        yield indented(labelled(ruled_out(report.diagnosis)))
 
 
 def render(
@@ -156,21 +115,20 @@ def render(
     """Return the whole report as one renderable: the answer first, then the figures."""
     statuses = report.statuses()
     passed = list(statuses.values()).count("passed")
+    colour = RIGHT if report.verdict == "passed" else WRONG
     only = f", case {report.only_case} alone" if report.only_case else ""
     file = visible(report.file)
     # Of a long name only the end is shown. The commands have the whole name.
     while cell_len(file) > width:
         file = f"…{file[2:]}"
     headline = (
-        (VERDICTS[report.verdict], f"bold {RIGHT if report.verdict == 'passed' else WRONG}"),
+        (VERDICTS[report.verdict], f"bold {colour}"),
         (report.challenge, "bold"),
         (f"{passed} of {len(statuses)} checks passed{only}", ""),
         (f"seed {report.seed}", ""),
         (file, QUIET),
     )
-    checks: list[tuple[str, str]] = []
-    for name, status in statuses.items():
-        checks.append((f"{_SYMBOLS[status]} {name}", _STYLES[status]))
+    checks = [(f"{_SYMBOLS[status]} {name}", _STYLES[status]) for name, status in statuses.items()]
     parts: list[RenderableType] = [_side_by_side(headline, width), _side_by_side(checks, width)]
     parts += [Text(visible(note, lines=True), style=QUIET) for note in report.notes]
     if report.repair is not None and report.repair.planted > 1:
@@ -184,26 +142,18 @@ def render(
 
 def _side_by_side(parts: Iterable[tuple[str, str]], width: int) -> Text:
     """Return words with their styles in lines of this width. No part is broken over two lines."""
-    line, used = Text(), 0
+    lines: list[Text] = []
     for words, style in parts:
-        size = cell_len(words)
-        if line and used + 2 + size <= width:
-            line.append("  ")
-            used += 2 + size
+        if lines and lines[-1].cell_len + 2 + cell_len(words) <= width:
+            lines[-1].append("  ")
         else:
-            line.append("\n" if line else "")
-            used = size
-        line.append(words, style=style)
-    return line
+            lines.append(Text())
+        lines[-1].append(words, style=style)
+    return Text("\n").join(lines)
 
 
 def _failure(
-    report: Report,
-    failure: Outcome,
-    width: int,
-    stage: Stage,
-    how_to_see: str,
-    has_commands: bool,
+    report: Report, failure: Outcome, width: int, stage: Stage, how_to_see: str, has_commands: bool
 ) -> Iterator[RenderableType]:
     """Yield the failure: findings, line, picture, then the figures."""
     case = report.cases[failure.number - 1] if failure.number is not None else None
@@ -256,7 +206,6 @@ def _figures(
         if outcome.status == "failed" and outcome is not failure:
             others[outcome.check] += 1
     words: list[str] = []
-    # The check of this failure may fail in more cases.
     for name, count in others.items():
         cases = plural(count, "more case") if name == failure.check else str(count)
         words.append(f"{name} ({cases})")
@@ -299,11 +248,11 @@ def _slice(part: Slice, mismatch: Mismatch, sizes: Mapping[str, int], width: int
     ):
         cells = []
         for column in columns:
-            words = entry(values[column], mismatch.expected_type)
-            if part.wrong[column]:
-                cells.append(Text(words + sign, style=style))
-            else:
-                cells.append(Text(f"{words} "))
+            words = number(values[column])
+            if mismatch.expected_type == "bool":
+                words = str(bool(values[column]))
+            is_wrong = part.wrong[column]
+            cells.append(Text(f"{words}{sign}", style) if is_wrong else Text(f"{words} "))
         table.add_row(label, *cells)
     if not part.index:
         return Group(Text("the only entry"), table)
@@ -345,3 +294,36 @@ def next_commands(report: Report, file: str, options: str = "") -> Iterator[tupl
         if failure.number is not None:
             yield "in a debugger", f"attn-drill repro {argument}{cases}{options}"
     yield "a hint", f"attn-drill hint {challenge}{options}"
+
+
+def render_trace(trace: Trace) -> RenderableType:
+    """Return a trace as one renderable: each line of code, and its result below it."""
+    title = Text(f"case {trace.number}: {trace.case.name}", style="bold")
+    title.append(f"   {sizes_in_words(trace.case)}   seed {trace.seed}", style=f"not bold {QUIET}")
+    parts = [title]
+    digits = len(str(max((row.line for row in trace.rows), default=0)))
+    for row in trace.rows:
+        # The first wrong line has a marker.
+        mark, style = (">", f"bold {WRONG}") if row.is_wrong else (" ", QUIET)
+        code = Text(f"{mark} {row.line:>{digits}}  ", style=style)
+        code.append(f"{'  ' * row.depth}{visible(row.text)}", style="not dim bold")
+        result = Text(" " * (digits + 6 + 2 * row.depth))
+        if row.milestone:
+            result.append(f"= {row.milestone}  ", style=RIGHT)
+        style = WRONG if row.is_wrong else QUIET
+        result.append(f"{row.shape} {row.dtype}  {_values(row)}", style=style)
+        parts += [one_row(code), one_row(result)]
+    equal = "= name: equal to the reference's result of that name, in any layout"
+    parts.append(Text(equal, style=QUIET))
+    if any(row.is_wrong for row in trace.rows):
+        parts.append(Text("> the first line whose result is wrong", style=f"bold {WRONG}"))
+    if trace.failure:
+        parts.append(Text(visible(trace.failure, lines=True), style=WRONG))
+    return Trimmed(Group(*parts))
+
+
+def _values(row: TraceRow) -> str:
+    if row.true is not None:
+        return f"{row.true} of {row.entries} True"
+    words = "" if math.isnan(row.low) else f"{number(row.low)} to {number(row.high)}"
+    return f"{words} ({row.not_finite} not finite)" if row.not_finite else words

@@ -17,40 +17,11 @@ from attn_drill.model.checks import Verdict
 
 if TYPE_CHECKING:
     from attn_drill.model.challenge import Signature
-    from attn_drill.model.checks import Verdict
     from attn_drill.model.report import Affected, Diagnosis, Mismatch, Report, Summary
 
 RIGHT, WRONG, QUIET = "dodger_blue1", "dark_orange", "dim"
-
-
-# A submission could draw on the terminal with escape sequences, or change the direction of writing
-# with certain characters. All characters but the usual ones are looked at.
-_SUSPECT = re.compile(r"[^ -~]")
-_SUSPECT_IN_LINES = re.compile(r"[^ -~\n\t]")
-# Names in Persian and in Indic scripts are spelt with them.
-_JOINERS = "\u200c\u200d"
-
-
-def visible(text: str, *, lines: bool = False) -> str:
-    r"""Return the text with an escape in place of each character that could act.
-
-    Different names stay different. A lone surrogate in a file name becomes an escape too, so that
-    the name can be written. With `lines`, tabs and line ends stay, and all line ends become `\n`.
-
-    >>> visible("a\x1b[2J\n")
-    'a\\x1b[2J\\n'
-    """
-    if not lines:
-        return _SUSPECT.sub(_shown, text)
-    return _SUSPECT_IN_LINES.sub(_shown, text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-def _shown(match: re.Match[str]) -> str:
-    character = match[0]
-    if character.isprintable() or character in _JOINERS or unicodedata.category(character) == "Zs":
-        return character
-    return character.encode("unicode_escape").decode("ascii")
-
+WIDEST = 100  # columns; longer lines of prose are hard to read
+_TELLING_FACTOR = 1.5  # between two deviations
 
 VERDICT_WORDS: dict[Verdict, str] = {
     "passed": "passed",
@@ -72,16 +43,58 @@ NAMES = {
     "D": "features",
     "Dv": "features",
 }
-# In columns. Longer lines of prose are hard to read.
-WIDEST = 100
-_TELLING_FACTOR = 1.5  # between two deviations
+# Each stage shows more than the stage before it: the picture, the line, the questions of the likely
+# mistakes, the mistakes themselves.
+Stage = Literal["where", "line", "question", "cause"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
+STAGE_WORDS: dict[Stage, str] = {
+    "where": "the place",
+    "line": "the line",
+    "question": "a question about the mistake",
+    "cause": "the likely mistake",
+}
+# The verdict is in capitals at the start of the text. A check has a symbol before its name. A wrong
+# entry has a star after it.
+_COLOURED = re.compile(
+    r"(?P<verdict>\A[A-Z][A-Z ]+[A-Z](?=  ))"
+    r"|(?:^|(?<=  ))(?P<check>[✓✗–] \S+(?: \S+)*)"
+    r"|(?<![\w.*-])(?P<starred>(?:-?(?:[\d.]+(?:e[+-]?\d+)?|inf)|nan|True|False)\*)(?=\s|$)",
+    re.MULTILINE,
+)
+_KINDS = {"✓": "right", "–": "quiet"}
+# A submission could draw on the terminal with escape sequences, or change the direction of writing
+# with certain characters. All characters but the usual ones are looked at.
+_SUSPECT = re.compile(r"[^ -~]")
+_SUSPECT_IN_LINES = re.compile(r"[^ -~\n\t]")
+# Names in Persian and in Indic scripts are spelt with them.
+_JOINERS = "\u200c\u200d"
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    r"""Return the text with an escape in place of each character that could act.
+
+    A lone surrogate of a file name, which cannot be written, is one of them. With `lines`, tabs and
+    line ends stay, and all line ends become `\n`.
+
+    >>> visible("a\x1b[2J\n")
+    'a\\x1b[2J\\n'
+    """
+    if not lines:
+        return _SUSPECT.sub(_shown, text)
+    return _SUSPECT_IN_LINES.sub(_shown, text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _shown(match: re.Match[str]) -> str:
+    character = match[0]
+    if character.isprintable() or character in _JOINERS or unicodedata.category(character) == "Zs":
+        return character
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> str:
-    """Return prose at this width, with its line ends kept. No line has more than 100 columns.
+    """Return prose with its line ends in lines of this width and at most 100 columns.
 
-    A path or another long word is never broken. Each line that continues a line of the text begins
-    with `indent` and `hanging`, each other line with `indent`.
+    No path or other long word is broken. A line that continues another begins with `hanging` too.
 
     >>> wrapped("a) one two three four five", 20, hanging="   ")
     'a) one two three\\n   four five'
@@ -133,11 +146,6 @@ def number(value: float) -> str:
     return f"{value:.2f}" if 100 <= abs(value) < 1e4 else f"{value:.1e}"
 
 
-def entry(value: float, kind: str | None) -> str:
-    """Return an entry of a tensor as a number, or as True or False if `kind` is "bool"."""
-    return str(bool(value)) if kind == "bool" else number(value)
-
-
 def small_tensors(case: Case) -> list[tuple[str, str]]:
     """Return the name and the rows of each input that is a matrix of at most 8 x 8."""
     matrices: list[tuple[str, str]] = []
@@ -148,9 +156,7 @@ def small_tensors(case: Case) -> list[tuple[str, str]]:
             # This package does not import torch, so mypy does not know tensors.
             value = value.tolist()  # type: ignore[attr-defined]
         if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
-            lines: list[str] = []
-            for row in value:
-                lines.append(" ".join(f"{number(float(scalar)):>8}" for scalar in row))
+            lines = [" ".join(f"{number(float(entry)):>8}" for entry in row) for row in value]
             matrices.append((name, "\n".join(lines)))
     return matrices
 
@@ -221,10 +227,10 @@ def summary(tensor: Summary) -> str:
 def plain_inputs(case: Case, signatures: Sequence[Signature] = ()) -> str:
     """Return the arguments that are numbers, words or tuples: `d_model=24, num_heads=6`."""
     function = called_function(case, signatures)
-    called = [signature for signature in signatures if signature.name == function]
-    names = {
-        parameter.name for signature in called or signatures for parameter in signature.parameters
-    }
+    names: set[str] = set()
+    for signature in signatures:
+        if function in ("", signature.name):
+            names.update(parameter.name for parameter in signature.parameters)
     shown: list[str] = []
     for name, value in case.inputs.items():
         # Other inputs are instructions for the grader.
@@ -245,8 +251,8 @@ def case_rows(case: Case, signatures: Sequence[Signature]) -> Iterator[tuple[str
     """Yield labels and words for the sizes, the arguments and the setup of a case."""
     if case.sizes:
         yield "sizes", sizes_in_words(case)
-    arguments = plain_inputs(case, signatures)
-    if function := called_function(case, signatures):
+    function, arguments = called_function(case, signatures), plain_inputs(case, signatures)
+    if function:
         yield "call", f"{function}({arguments})"
     elif arguments:
         yield "inputs", arguments
@@ -265,11 +271,8 @@ def statistics_rows(mismatch: Mismatch) -> Iterator[tuple[str, str]]:
     if mismatch.expected_type == "bool" or actual is None or expected is None:
         return
     smaller, larger = sorted([actual.std, expected.std])
-    if (
-        actual.not_finite != expected.not_finite
-        or larger > _TELLING_FACTOR * smaller
-        or abs(actual.mean - expected.mean) > expected.std
-    ):
+    tells = larger > _TELLING_FACTOR * smaller or actual.not_finite != expected.not_finite
+    if tells or abs(actual.mean - expected.mean) > expected.std:
         yield "yours", summary(actual)
         yield "expected", summary(expected)
 
@@ -291,18 +294,6 @@ def sizes_in_words(case: Case) -> str:
     return " ".join(f"{letter}={size}" for letter, size in case.sizes.items())
 
 
-# Each stage shows more than the stage before it: the picture, the line, the questions of the likely
-# mistakes, the mistakes themselves.
-Stage = Literal["where", "line", "question", "cause"]
-STAGES: tuple[Stage, ...] = get_args(Stage)
-STAGE_WORDS: dict[Stage, str] = {
-    "where": "the place",
-    "line": "the line",
-    "question": "a question about the mistake",
-    "cause": "the likely mistake",
-}
-
-
 def shows(stage: Stage, part: Stage) -> bool:
     """Return whether a report at a stage shows a part."""
     return STAGES.index(stage) >= STAGES.index(part)
@@ -313,10 +304,10 @@ def stages_of(report: Report) -> list[Stage]:
     stages: list[Stage] = ["where"]
     diagnosis, failure = report.diagnosis, report.first_failure()
     parts: list[object] = [] if failure is None else [failure.frames]
-    if diagnosis is not None:
+    if failure is not None and diagnosis is not None:
         parts += [diagnosis.first_line, diagnosis.first_missed]
         parts += [diagnosis.layout, diagnosis.cleared]
-    if failure is not None and any(parts):
+    if any(parts):
         stages.append("line")
     if diagnosis is not None and any(mistake.hint for mistake in diagnosis.mistakes):
         stages.append("question")
@@ -334,21 +325,7 @@ def has_cause(report: Report) -> bool:
 
 def next_stage(report: Report, stage: Stage) -> Stage | None:
     """Return the next stage that shows something new; None if there is none."""
-    for later in stages_of(report):
-        if not shows(stage, later):
-            return later
-    return None
-
-
-# The verdict is in capitals at the start of the text. A check has a symbol before its name. A wrong
-# entry has a star after it.
-_COLOURED = re.compile(
-    r"(?P<verdict>\A[A-Z][A-Z ]+[A-Z](?=  ))"
-    r"|(?:^|(?<=  ))(?P<check>[✓✗–] \S+(?: \S+)*)"
-    r"|(?<![\w.*-])(?P<starred>(?:-?(?:[\d.]+(?:e[+-]?\d+)?|inf)|nan|True|False)\*)(?=\s|$)",
-    re.MULTILINE,
-)
-_KINDS = {"✓": "right", "–": "quiet"}
+    return next((later for later in stages_of(report) if not shows(stage, later)), None)
 
 
 def coloured(report_text: str) -> Iterator[tuple[str, str]]:
@@ -357,10 +334,9 @@ def coloured(report_text: str) -> Iterator[tuple[str, str]]:
     end = 0
     for match in _COLOURED.finditer(text):
         yield "", text[end : match.start()]
-        end = match.end()
+        classes = _KINDS.get(match[0][0], "wrong")
         if match["verdict"]:
             classes = "right verdict" if match["verdict"] == "PASSED" else "wrong verdict"
-        else:
-            classes = _KINDS.get(match[0][0], "wrong")
         yield classes, match[0]
+        end = match.end()
     yield "", text[end:]

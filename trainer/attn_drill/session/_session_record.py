@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from attn_drill.app.answer import handed_out_level
 from attn_drill.app.grade_file import record_diagnosis, write_attempt
-from attn_drill.exercises.interview_plan import values_of_attempt
+from attn_drill.exercises.interview import values_of_attempt
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.report import Report
 from attn_drill.packs.pack_reader import built_in_pack

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from attn_drill.model.report import Report
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.schedule import RATINGS
-from attn_drill.report.lesson_text import prompt_markdown, render_follow_up, render_notes
+from attn_drill.report.lesson_text import Prompt, render_follow_up, render_notes
 from attn_drill.report.question_text import describe_mistakes
 from attn_drill.report.terminal import render, render_trace
 from attn_drill.report.words import QUIET, RIGHT, WRONG, near, sentence, visible
@@ -60,7 +60,7 @@ class TaskPane(VerticalScroll):
         hints = model.record.hints
         if self._drawn_hints == len(hints):
             return
-        parts: list[RenderableType] = [prompt_markdown(model.request.prompt)]
+        parts: list[RenderableType] = [Prompt(model.request.prompt)]
         for level, hint in enumerate(hints, start=1):
             parts += [Text(), Text(f"Hint {level}", style="bold"), Text(hint)]
         self.query_one(Static).update(Group(*parts))

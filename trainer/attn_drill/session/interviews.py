@@ -22,10 +22,16 @@ from attn_drill.app import hunts
 from attn_drill.app.grade_file import fresh_seed, record_attempt
 from attn_drill.app.open_packs import settings
 from attn_drill.app.warn import warn
-from attn_drill.exercises import interview_plan as planning
-from attn_drill.exercises import planted_mistakes
-from attn_drill.exercises.interview_plan import InterviewPlan, InterviewState, Stage, StageState
-from attn_drill.exercises.interview_score import ScoreSheet, score_sheet
+from attn_drill.exercises import altered_reference
+from attn_drill.exercises import interview as planning
+from attn_drill.exercises.interview import (
+    InterviewPlan,
+    InterviewState,
+    ScoreSheet,
+    Stage,
+    StageState,
+    score_sheet,
+)
 from attn_drill.model.challenge import Challenge, Mistake
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.report import Report
@@ -45,7 +51,7 @@ from attn_drill.practice.learner_files import read_source, write_new
 from attn_drill.practice.progress import counted_attempts, rated_reviews, since_start
 from attn_drill.practice.schedule import items
 from attn_drill.report.lesson_text import render_follow_up
-from attn_drill.report.score_sheet import minutes, render
+from attn_drill.report.results_text import minutes, render_sheet
 from attn_drill.report.words import WRONG, near
 from attn_drill.session._drill_app import KeyLine, run_screen
 from attn_drill.session._practice_screen import run_session
@@ -137,7 +143,7 @@ class Interview:
         before, repaired = self.challenge(index - 1), self.state.stages[index - 1]
         code = repaired.code
         if code is None or repaired.result is None or repaired.result.verdict != "passed":
-            code = planted_mistakes.strip_comments(pack_reader.solution(before))
+            code = altered_reference.strip_comments(pack_reader.solution(before))
         return hunts.continued(before, challenge, code)
 
 
@@ -145,13 +151,13 @@ def first_text(challenge: Challenge, stage: Stage) -> str:
     """Return the text of the first stage: a stub, or a reference with bugs."""
     if not stage.bugs:
         return pack_reader.stub(challenge)
-    mistakes = planted_mistakes.mistakes_by_ids(challenge, stage.bugs)
+    mistakes = altered_reference.mistakes_by_ids(challenge, stage.bugs)
     if mistakes is None:
         raise DrillError(
             f"{challenge.id} no longer has the bugs {', '.join(stage.bugs)} of this interview. "
             "Begin another interview with `attn-drill interview --fresh`."
         )
-    return planted_mistakes.hunt_file_text(challenge, mistakes, with_commands=False)
+    return altered_reference.hunt_file_text(challenge, mistakes, with_commands=False)
 
 
 def recorded_events(journal: Journal, interview: str) -> list[facts.InterviewEvent]:
@@ -353,7 +359,7 @@ class _Problem:
             lines.append(f"  then {questions}, {_rounded(plan.question_seconds)}")
         rules = _GRADED_RULES if plan.is_graded else _UNGRADED_RULES
         if plan.is_graded and self.stage.bugs:
-            many, them = planted_mistakes.in_words(len(self.stage.bugs))
+            many, them = altered_reference.in_words(len(self.stage.bugs))
             rules = _DEBUGGING_RULES.format(many=many, them=them)
         place = f"Problem {self.index + 1} of {len(plan.stages)}, {self.stage.role}"
         paragraphs = [
@@ -478,7 +484,7 @@ class EndScreen(Screen[Ending]):
     def _draw(self) -> None:
         text, keys = self.query_one("#text", Static), self.query_one(KeyLine)
         if self.sheet is not None:
-            text.update(render(self.sheet, max(20, self.app.size.width - 4)))
+            text.update(render_sheet(self.sheet, max(20, self.app.size.width - 4)))
             keys.show([("q", "leave"), ("↑↓", "scroll")])
         if self.question is None:
             return

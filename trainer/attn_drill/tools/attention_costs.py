@@ -48,12 +48,7 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Preset:
-    """A published model.
-
-    Its dtype is `torch_dtype` of the published configuration, which is the dtype of the KV cache
-    unless the cache is quantised. It is bfloat16 for DeepSeek-V3 too, whose weights are published
-    in float8.
-    """
+    """A published model. Its dtype is that of a KV cache that is not quantised."""
 
     name: str
     variant: str  # of attention, in words
@@ -103,18 +98,7 @@ def find_preset(name: str) -> Preset:
 
 
 def configure(preset: Preset | None = None, settings: Iterable[str] = ()) -> Configuration:
-    """Return a configuration.
-
-    A size comes from the settings, or else from the preset, or else from the defaults. If none has
-    it, head_dim is d_model / num_heads, kv_rank is 4 head_dim, and rope_dim is head_dim // 2 (as in
-    DeepSeek-V2).
-
-    Args:
-        settings: texts like `d_model=4096` and `d_model=4096,dtype=int8`.
-
-    Raises:
-        DrillError: if a setting is wrong, or if a division has a remainder.
-    """
+    """Return the defaults, changed by a preset and by settings like `d_model=4096,dtype=int8`."""
     sizes: dict[str, Any] = {"num_kv_heads": None, "q_rank": None}
     published = [preset.settings] if preset else []
     for texts in (_DEFAULTS, *published, *settings):
@@ -131,6 +115,7 @@ def configure(preset: Preset | None = None, settings: Iterable[str] = ()) -> Con
             f"num_heads {num_heads} is not divisible by num_kv_heads {num_kv_heads}. "
             "Set num_kv_heads to a divisor of num_heads."
         )
+    # As in DeepSeek-V2.
     sizes.setdefault("head_dim", d_model // num_heads)
     sizes.setdefault("kv_rank", 4 * sizes["head_dim"])
     sizes.setdefault("rope_dim", sizes["head_dim"] // 2)
@@ -138,7 +123,6 @@ def configure(preset: Preset | None = None, settings: Iterable[str] = ()) -> Con
 
 
 def _setting(text: str) -> tuple[str, int | str]:
-    """Return the name and the value of a text like `d_model=4096`."""
     name, _, value = (part.strip() for part in text.partition("="))
     if name not in _NAMES:
         raise DrillError(
@@ -154,11 +138,7 @@ def _setting(text: str) -> tuple[str, int | str]:
 
 
 def costs(sizes: Configuration) -> list[Cost]:
-    """Return the costs of MHA, GQA, MQA and MLA, in this order.
-
-    If num_kv_heads is not set, GQA has a row for each of `USUAL_KV_HEADS` that divides the heads
-    and is less than all heads.
-    """
+    """Return the costs of MHA, GQA, MQA and MLA, in this order."""
     num_heads, d_model, width = sizes.num_heads, sizes.d_model, sizes.num_heads * sizes.head_dim
     kv_heads = [count for count in USUAL_KV_HEADS if num_heads % count == 0 and count < num_heads]
     if sizes.num_kv_heads is not None:
@@ -173,17 +153,13 @@ def costs(sizes: Configuration) -> list[Cost]:
     if sizes.q_rank is not None:
         query = d_model * sizes.q_rank + sizes.q_rank * query_width
     cached = sizes.kv_rank + sizes.rope_dim  # all heads share one rotary key
-    parameters = query + d_model * cached + sizes.kv_rank * 2 * width + width * d_model
-    rows.append(("MLA", None, parameters, cached))
-    bytes_of_all_layers = sizes.num_layers * ELEMENT_BYTES[sizes.dtype]
-    return [
-        Cost(
-            variant,
-            count,
-            sizes.num_layers * parameters,
-            sizes.batch * sizes.seq_len * cached * bytes_of_all_layers,
-            cached * bytes_of_all_layers,
-            100 * cached / (2 * width),  # MHA caches a key and a value for each head
-        )
-        for variant, count, parameters, cached in rows
-    ]
+    latent = d_model * cached + sizes.kv_rank * 2 * width
+    rows.append(("MLA", None, query + latent + width * d_model, cached))
+    costs_of_rows: list[Cost] = []
+    for name, heads, parameters, numbers in rows:
+        token_bytes = numbers * sizes.num_layers * ELEMENT_BYTES[sizes.dtype]
+        cache_bytes = sizes.batch * sizes.seq_len * token_bytes
+        percent = 100 * numbers / (2 * width)  # MHA caches a key and a value for each head
+        parameters *= sizes.num_layers
+        costs_of_rows.append(Cost(name, heads, parameters, cache_bytes, token_bytes, percent))
+    return costs_of_rows

@@ -23,7 +23,8 @@ from torch.nn import functional
 
 from attn_drill.model.errors import DrillError
 
-MOST_BYTES = 1 << 30
+MOST_BYTES, MOST_HEADS, MOST_POSITIONS = 1 << 30, 1 << 14, 1 << 13
+Grid = tuple[tuple[float, ...], ...]
 _SAVE = (
     'Save the output of softmax with safetensors.torch.save_file({"weights": w}, '
     '"weights.safetensors") or numpy.save("weights.npy", w).'
@@ -31,12 +32,9 @@ _SAVE = (
 
 
 def read_weights(path: Path, name: str | None = None) -> dict[str, Tensor]:
-    """Return the floating-point tensors of a file with the shape [..., L, L], by name.
+    """Return the floating-point tensors of a file with the shape [..., L, L], or the named one.
 
-    The only tensor of a .npy file has the name "". With `name`, return only this tensor.
-
-    Raises:
-        DrillError: if the file cannot be read, or has no such tensor.
+    The only tensor of a .npy file has the name "". DrillError: there is no such tensor.
     """
     tensors = _load(path)
     if name is not None:
@@ -44,12 +42,15 @@ def read_weights(path: Path, name: str | None = None) -> dict[str, Tensor]:
             names = ", ".join(filter(None, tensors)) or "no names"
             raise DrillError(f"{path} has no tensor {name!r}; it has {names}. Change --name.")
         tensors = {name: tensors[name]}
-    fitting = [name for name, tensor in tensors.items() if _is_attention(tensor)]
+    fitting: list[str] = []
+    shapes: list[str] = []
+    for name, tensor in tensors.items():
+        is_square = tensor.ndim >= 2 and tensor.shape[-1] == tensor.shape[-2]
+        if is_square and tensor.numel() > 0 and tensor.is_floating_point():
+            fitting.append(name)
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        shapes.append(f"{name} {list(tensor.shape)} {dtype}".strip())
     if not fitting:
-        shapes = [
-            f"{name} {list(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}".strip()
-            for name, tensor in tensors.items()
-        ]
         more = f" and {len(shapes) - 6} more" if len(shapes) > 6 else ""
         raise DrillError(
             f"{path} has no floating-point tensor of the shape [..., L, L]: "
@@ -58,12 +59,6 @@ def read_weights(path: Path, name: str | None = None) -> dict[str, Tensor]:
     # layer.10 comes after layer.9
     fitting.sort(key=lambda name: [part.zfill(9) for part in re.split(r"(\d+)", name)])
     return {name: tensors[name] for name in fitting}
-
-
-def _is_attention(tensor: Tensor) -> bool:
-    shape = tensor.shape
-    is_square = len(shape) >= 2 and shape[-1] == shape[-2]
-    return is_square and tensor.numel() > 0 and tensor.is_floating_point()
 
 
 def _load(path: Path) -> dict[str, Tensor]:
@@ -81,11 +76,11 @@ def _load(path: Path) -> dict[str, Tensor]:
             read = numpy.load(file, allow_pickle=False)
             if isinstance(read, numpy.ndarray):
                 return {"": torch.from_numpy(read)}
+            arrays = {name: read[name] for name in read.files}
             # torch.save writes zip files, too, but with pickles, which are no arrays here.
-            arrays = [(name, read[name]) for name in read.files]
             return {
                 name: torch.from_numpy(array)
-                for name, array in arrays
+                for name, array in arrays.items()
                 if isinstance(array, numpy.ndarray)
             }
     except (OSError, ValueError, TypeError, EOFError, BadZipFile, SafetensorError) as error:
@@ -93,12 +88,6 @@ def _load(path: Path) -> dict[str, Tensor]:
         raise DrillError(
             f"{path} cannot be read as .safetensors, .npy or .npz: {reason}. {_SAVE}"
         ) from None
-
-
-MOST_HEADS = 1 << 14
-MOST_POSITIONS = 1 << 13
-
-Grid = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -143,20 +132,15 @@ def heads_of(tensors: Mapping[str, Tensor]) -> list[Head]:
             f"A head has {longest:,} positions; at most {MOST_POSITIONS:,} are described. "
             "Save the weights of a shorter sequence."
         )
-    named = (
-        (name, index, tensor[index])
-        for name, tensor in tensors.items()
-        for index in product(*map(range, tensor.shape[:-2]))
-    )
-    return [Head(head_index, *head) for head_index, head in enumerate(named)]
+    heads: list[Head] = []
+    for name, tensor in tensors.items():
+        for index in product(*map(range, tensor.shape[:-2])):
+            heads.append(Head(len(heads), name, index, tensor[index]))
+    return heads
 
 
 def describe(head: Head, cells: Callable[[int], tuple[int, int]] | None = None) -> HeadFacts:
-    """Return the facts about a head.
-
-    Args:
-        cells: returns the rows and columns of a picture for a length L. None for no picture.
-    """
+    """Return the facts about a head. `cells` gives the rows and columns of its picture for L."""
     weights = head.weights.to(torch.float64)
     length = len(weights)
     position = torch.arange(length)
@@ -171,10 +155,10 @@ def describe(head: Head, cells: Callable[[int], tuple[int, int]] | None = None) 
         pooled = functional.adaptive_avg_pool2d(weights.where(is_finite, math.nan)[None], size)
         grid = tuple(map(tuple, pooled[0].tolist()))
     return HeadFacts(
-        head_index=head.head_index,
-        tensor=head.tensor,
-        index=head.index,
-        length=length,
+        head.head_index,
+        head.tensor,
+        head.index,
+        length,
         entropy=entropy,
         entropy_share=entropy / math.log(length) if length > 1 else math.nan,
         distance=float((weights * distances).sum()) / total if total else math.nan,
@@ -186,7 +170,6 @@ def describe(head: Head, cells: Callable[[int], tuple[int, int]] | None = None) 
 
 
 def _kind(weights: Tensor) -> str:
-    """Return the first class whose condition holds."""
     below, above = float(weights.tril(-1).sum()), float(weights.triu(1).sum())
     if float(weights.diagonal().mean()) > 0.5:
         return "positional"

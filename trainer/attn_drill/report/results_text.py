@@ -1,8 +1,10 @@
-"""Statistics of the journal as terminal text or as plain values for JSON."""
+"""The learner's statistics and the score sheet of an interview as terminal text."""
 
 from __future__ import annotations
 
+import time
 from bisect import bisect
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
@@ -12,19 +14,23 @@ from rich.bar import Bar
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from attn_drill.exercises.interview import ProblemRow, QuestionRow, ScoreSheet
 from attn_drill.model.words import plural
-from attn_drill.practice.schedule import ScheduledItem, days_until, in_days
+from attn_drill.practice.schedule import RATINGS, ScheduledItem, days_until, in_days
 from attn_drill.practice.statistics import OwnMistake, Stats, TopicStrength, Trend, Week
-from attn_drill.report.code_text import Trimmed, grid, indented
+from attn_drill.report.code_text import Trimmed, code_pair, grid, indented, labelled
+from attn_drill.report.lesson_text import prose_of
+from attn_drill.report.terminal import VERDICTS
 from attn_drill.report.words import QUIET, RIGHT, WRONG, visible
 
-# The shades of a day in the calendar, and the least attempts of each shade but the first.
+# The shades of a day in the calendar, the least attempts of each shade but the first, and words.
 _SHADES, _LEAST = "·░▒▓█", (1, 3, 6, 10)
 _SHADE_WORDS = ("none", "1-2", "3-5", "6-9", "10 or more")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _BARS = "▁▂▃▄▅▆▇"
 _MOST_BARS = 16
+_NOT_ANSWERED = "not answered"
 _MOST_MISTAKES, _MOST_DUE, _MOST_LATER = 8, 12, 12
 _WIDE = 60  # least width at which the tables have bars
 # The command that asks an item of this kind.
@@ -38,7 +44,9 @@ EMPTY = (
 )
 
 
-def render(stats: Stats, titles: Mapping[str, str], now: float, width: int = 80) -> RenderableType:
+def render_statistics(
+    stats: Stats, titles: Mapping[str, str], now: float, width: int = 80
+) -> RenderableType:
     """Return the statistics as one renderable, with the title of each topic by its name."""
     is_wide = width >= _WIDE
     parts: list[RenderableType] = [*_calendar(stats)]
@@ -54,7 +62,7 @@ def render(stats: Stats, titles: Mapping[str, str], now: float, width: int = 80)
     return Trimmed(Group(*parts))
 
 
-def as_values(stats: Stats, titles: Mapping[str, str]) -> dict[str, Any]:
+def statistics_as_values(stats: Stats, titles: Mapping[str, str]) -> dict[str, Any]:
     """Return the statistics as plain values for JSON."""
     # Times are seconds since the epoch, days are ISO dates, recall is a probability from 0 to 1.
     return {
@@ -74,18 +82,14 @@ def as_values(stats: Stats, titles: Mapping[str, str]) -> dict[str, Any]:
         "mistakes": list(map(asdict, stats.mistakes)),
         "next": stats.next,
         "later": [{"challenge": name, "builds_on": bases} for name, bases in stats.later.items()],
-        "due": list(map(_item_values, stats.due)),
+        "due": [_item_values(item) for item in stats.due],
         "next_due": _item_values(stats.next_due) if stats.next_due else None,
     }
 
 
 def _item_values(item: ScheduledItem) -> dict[str, Any]:
-    return {
-        "item": item.name,
-        "due_at": item.due_at,
-        "recall": item.strength,
-        "reviews": item.reviews,
-    }
+    values = {"item": item.name, "due_at": item.due_at}
+    return {**values, "recall": item.strength, "reviews": item.reviews}
 
 
 def _calendar(stats: Stats) -> Iterator[Text]:
@@ -218,3 +222,126 @@ def _mistakes(mistakes: Sequence[OwnMistake], now: float) -> RenderableType:
     if (more := len(mistakes) - _MOST_MISTAKES) > 0:
         table.add_row("", f"and {more} more; --json has them all")
     return table
+
+
+def minutes(seconds: float) -> str:
+    """Return minutes and seconds.
+
+    >>> minutes(725.9)
+    '12:05'
+    """
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def headline(sheet: ScoreSheet) -> str:
+    """Return the number of solved problems in words."""
+    return f"{sheet.solved} of {plural(len(sheet.problems), 'problem')} solved"
+
+
+def when(sheet: ScoreSheet) -> str:
+    """Return the local date and time at which the interview began."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(sheet.began))
+
+
+def own_ratings(sheet: ScoreSheet) -> str:
+    """Return how often the learner gave each rating, in words."""
+    counts = Counter(map(rating_in_words, sheet.questions))
+    order = (*RATINGS[::-1], _NOT_ANSWERED)
+    words = [f"{counts[word]} {word}" for word in order if counts[word]]
+    return f"Your own ratings: {', '.join(words)}. They give no points."
+
+
+def times(sheet: ScoreSheet) -> Iterator[tuple[str, str, str]]:
+    """Yield rows of a stage, its time, and its share of the time, with a last row for the total."""
+    plan, state = sheet.plan, sheet.state
+    rows: list[tuple[str, float, float, float]] = []
+    for problem in sheet.problems:
+        stage, overtime = problem.stage, problem.overtime_seconds
+        name = f"{stage.role}, {stage.challenge}"
+        rows.append((name, problem.state.seconds, stage.seconds, overtime))
+    if sheet.questions:
+        rows.append(("questions", state.question_seconds, plan.question_seconds, 0.0))
+    rows.append(("total", state.seconds, plan.seconds, state.seconds - plan.seconds))
+    for name, spent, planned, overtime in rows:
+        over = f", {minutes(overtime)} overtime" if overtime >= 1 else ""
+        yield name, minutes(spent), minutes(planned) + over
+
+
+def outcome(problem: ProblemRow) -> tuple[str, str]:
+    """Return the verdict as a word, and the checks, attempts and help in words."""
+    state = problem.state
+    result = state.result
+    facts: list[str] = []
+    if result is None:
+        word = "NOTHING HANDED IN" if state.code is None else "NO VERDICT"
+    else:
+        word = VERDICTS.get(result.verdict, result.verdict.upper())
+        if result.bugs_left is not None:
+            bugs = len(problem.bugs)
+            facts.append(f"{bugs - result.bugs_left} of {bugs} bugs repaired")
+        facts.append(f"{result.passed} of {result.total} checks passed")
+    for count, noun in (
+        (state.attempts, "attempt"),
+        (state.hints, "hint"),
+        (state.revealed_mistakes, "mistake"),
+    ):
+        facts.append(plural(count, noun) if count else f"no {noun}s")
+    facts[-1] += " shown"
+    if state.reference_seen:
+        facts.append("the reference was shown")
+    return word, ", ".join(facts)
+
+
+def rating_in_words(question: QuestionRow) -> str:
+    """Return the learner's own rating of the answer as a word."""
+    return _NOT_ANSWERED if question.rating is None else RATINGS[question.rating - 1]
+
+
+def render_sheet(sheet: ScoreSheet, width: int = 80) -> RenderableType:
+    """Return the whole sheet as one renderable."""
+    parts: list[RenderableType] = [Text.assemble((headline(sheet), "bold"), f"  {when(sheet)}")]
+    if sheet.practise:
+        advice = [Text(visible(line, lines=True)) for line in sheet.practise]
+        parts += [Text(), _title("Practise next"), indented(*advice)]
+    parts += [Text(), _title(f"Score: {sheet.total} of 100 points")]
+    for part in sheet.parts:
+        parts.append(indented(Text(f"{part.name:<13}{part.points:4.1f} of {part.most}")))
+        parts.append(indented(Text(part.rule, style=QUIET), blanks=4))
+    if sheet.questions:
+        parts += [Text(), Text(own_ratings(sheet))]
+    table = grid("left", "right", "left", padding=(0, 2))
+    for stage, spent, share in times(sheet):
+        table.add_row(stage, spent, f"of {share}")
+    parts += [Text(), _title("Time"), indented(table)]
+    for number, problem in enumerate(sheet.problems, start=1):
+        parts += [Text(), *_problem(number, problem, width)]
+    if sheet.questions:
+        parts += [Text(), _title("Questions")]
+    for number, question in enumerate(sheet.questions, start=1):
+        parts += [Text()] if number > 1 else []
+        parts.append(Text(f"{number}  {prose_of(question.follow_up.question)}"))
+        answer = Text(prose_of(question.follow_up.answer))
+        rows = [("your rating", Text(rating_in_words(question))), ("answer", answer)]
+        parts.append(indented(labelled(rows), blanks=3))
+    return Trimmed(Group(*parts))
+
+
+def _title(words: str) -> Text:
+    return Text(words, style="bold")
+
+
+def _problem(number: int, problem: ProblemRow, width: int) -> Iterator[RenderableType]:
+    word, facts = outcome(problem)
+    yield _title(f"{number}  {problem.stage.role}: {problem.title} ({problem.stage.challenge})")
+    line = Text(word, style=f"bold {RIGHT if problem.passed else WRONG}")
+    parts = [line.append(f"  {facts}", style="not bold default")]
+    result = problem.state.result
+    if result is not None and result.failed:
+        parts.append(Text(f"failed: {', '.join(result.failed)}", style=WRONG))
+    if problem.state.note:
+        parts.append(Text(visible(problem.state.note, lines=True)))
+    parts += [Text(f"bug: {bug}") for bug in problem.bugs]
+    yield indented(*parts, blanks=3)
+    yield Text()
+    codes = (problem.state.code, problem.reference or None)
+    yield code_pair(("yours", "reference"), codes, width)
