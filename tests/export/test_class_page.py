@@ -21,7 +21,7 @@ from attn_drill.classroom.similarity import SameText
 from attn_drill.export._class_page import class_html
 from attn_drill.model.report import Diagnosis
 from attn_drill.report.class_text import VERDICTS
-from attn_drill.report.words import visible
+from attn_drill.report.wording import visible
 from tests.support.classroom import (
     EVERYONE,
     HOSTILE_NAMES,

@@ -35,7 +35,7 @@ from attn_drill.export.feedback import (
 )
 from attn_drill.model.checks import CHECK_ORDER, Verdict
 from attn_drill.model.report import Diagnosis, Frame, Outcome, Report
-from attn_drill.report.words import visible
+from attn_drill.report.wording import visible
 from tests.support.classroom import (
     CHECKS,
     EVERYONE,

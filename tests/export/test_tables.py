@@ -27,7 +27,7 @@ from attn_drill.export.tables import (
     grades_csv,
     lms_table,
 )
-from attn_drill.report.words import visible
+from attn_drill.report.wording import visible
 from tests.support.classroom import EVERYONE, FAILED, SETTLE, grade_of, result, ungraded
 from tests.support.whole_class import blackboard_grades, canvas_grades, moodle_grades, table
 

@@ -8,7 +8,7 @@ import pytest
 
 from attn_drill.classroom.records import Gradebook, Student
 from attn_drill.export.writers import WRITERS, GradedClass, junit_xml
-from attn_drill.report.words import visible
+from attn_drill.report.wording import visible
 from tests.support import classroom
 from tests.support.classroom import (
     EVERYONE,

@@ -1,7 +1,7 @@
 """The coloured parts of a report's text on a page."""
 
 from attn_drill.model.report import Report
-from attn_drill.report.words import coloured
+from attn_drill.report.wording import coloured
 from tests.support.report import as_text
 
 

@@ -24,7 +24,7 @@ from attn_drill.report._diagnosis_text import (
     render_picture,
 )
 from attn_drill.report.code_text import code_around
-from attn_drill.report.words import STAGES, Stage
+from attn_drill.report.wording import STAGES, Stage
 from tests.support.report import (
     DIAGNOSIS,
     NO_SCALE,

@@ -8,7 +8,7 @@ import torch
 from attn_drill.grading.pictures import error_maps
 from attn_drill.model.report import ErrorMap
 from attn_drill.report._diagnosis_text import draw_errors, draw_masks, level, title_of
-from attn_drill.report.words import RIGHT, WRONG
+from attn_drill.report.wording import RIGHT, WRONG
 from tests.support.report import lines_of
 
 ROOM = 48  # of a terminal with 50 columns

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from attn_drill.model.report import Diagnosis, EffectiveMask, Frame, Outcome, Report
-from attn_drill.report.words import STAGES, Stage, has_cause, next_stage, shows, stages_of
+from attn_drill.report.wording import STAGES, Stage, has_cause, next_stage, shows, stages_of
 from tests.support.report import DIAGNOSIS, NO_SCALE, explained, report_with
 
 MASK = EffectiveMask("the mask is inverted", 0, ("#.",), (".#",))

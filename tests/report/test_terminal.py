@@ -33,7 +33,7 @@ from attn_drill.model.report import (
 )
 from attn_drill.packs import pack_reader
 from attn_drill.report.terminal import next_commands, show
-from attn_drill.report.words import STAGE_WORDS, STAGES, Stage
+from attn_drill.report.wording import STAGE_WORDS, STAGES, Stage
 from tests.support.grading import report_of
 from tests.support.report import (
     DIAGNOSIS,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attn_drill.report.words import visible
+from attn_drill.report.wording import visible
 from tests.support.classroom import PLAIN_NAMES
 
 

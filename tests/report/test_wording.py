@@ -8,7 +8,7 @@ import pytest
 from attn_drill.model.case import Case
 from attn_drill.model.challenge import Parameter, Signature
 from attn_drill.model.report import Affected, Summary
-from attn_drill.report.words import (
+from attn_drill.report.wording import (
     affected,
     called_function,
     for_stream,

@@ -8,7 +8,7 @@ import torch
 from attn_drill.model.case import Case
 from attn_drill.model.challenge import Submission
 from attn_drill.model.report import Mismatch, Outcome, Report, Slice
-from attn_drill.report.words import plain_inputs, small_tensors
+from attn_drill.report.wording import plain_inputs, small_tensors
 from attn_drill.server.messages import (
     HEAD_BYTES,
     MOST_BYTES,

@@ -26,7 +26,7 @@ from attn_drill.practice.learner_files import decode_source
 from attn_drill.report.code_text import console, in_ascii, is_utf
 from attn_drill.report.pages import page
 from attn_drill.report.terminal import render
-from attn_drill.report.words import Stage, coloured
+from attn_drill.report.wording import Stage, coloured
 from attn_drill.server.clients import pool
 from attn_drill.server.messages import Grade, Refused, Verdict
 

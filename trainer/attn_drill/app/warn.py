@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from attn_drill.practice.journal import Journal
-from attn_drill.report.words import for_stream
+from attn_drill.report.wording import for_stream
 
 
 def say(text: str) -> None:

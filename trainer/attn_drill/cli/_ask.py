@@ -16,7 +16,7 @@ import typer
 from attn_drill.model.challenge import Submission
 from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.journal import Journal
-from attn_drill.report.words import visible
+from attn_drill.report.wording import visible
 
 if TYPE_CHECKING:
     from attn_drill.exercises.altered_reference import GapExercise
@@ -167,7 +167,7 @@ def _show_prose(prose: str) -> None:
 
     from attn_drill.report.code_text import console
     from attn_drill.report.lesson_text import prose_of
-    from attn_drill.report.words import WIDEST
+    from attn_drill.report.wording import WIDEST
 
     out = console(sys.stdout)
     typer.echo()
@@ -182,7 +182,7 @@ def show_title(title: str) -> None:
 
 def say_wrapped(text: str) -> None:
     """Print prose in the width of the terminal, into a pipe too."""
-    from attn_drill.report.words import wrapped
+    from attn_drill.report.wording import wrapped
 
     typer.echo(wrapped(text, width()))
 

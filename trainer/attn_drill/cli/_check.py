@@ -35,7 +35,7 @@ from attn_drill.practice.learner_files import read_source
 
 if TYPE_CHECKING:
     from attn_drill.model.report import Lesson, Report
-    from attn_drill.report.words import Stage
+    from attn_drill.report.wording import Stage
 
 # Options of `check`.
 _ID = typer.Argument(

@@ -74,7 +74,7 @@ from attn_drill.packs import pack_reader
 from attn_drill.packs.pack_reader import solution
 from attn_drill.packs.stub_levels import LEVELS
 from attn_drill.report.class_text import CountedProgress, in_counts, points, summary
-from attn_drill.report.words import for_stream, visible
+from attn_drill.report.wording import for_stream, visible
 from attn_drill.server.clients import pool
 from attn_drill.server.messages import Grade, Refused, Reply, Verdict, refusal
 

@@ -82,7 +82,7 @@ def _shown(sentence: str, code: int) -> int:
 
 
 class Desk:
-    """What a command works with: its packs and the journal."""
+    """The packs and the journal of a command."""
 
     # Each is opened when it is first needed. So an error about it has the form that the options of
     # the command ask for.

@@ -79,7 +79,7 @@ def _hold(run: Interview, packs: KnownPacks) -> None:
     """Run the interview until it ends or the learner leaves. Write the score sheet at the end."""
     from attn_drill.report.pages import score_sheet_page
     from attn_drill.report.results_text import headline
-    from attn_drill.report.words import near
+    from attn_drill.report.wording import near
     from attn_drill.session.interviews import SHEET_NAME, ask_and_score, sheet_of, solve_problems
 
     def finish() -> ScoreSheet:

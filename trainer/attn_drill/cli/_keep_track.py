@@ -18,7 +18,7 @@ from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Attempted, Diagnosed, Reviewed
 from attn_drill.practice.progress import ChallengeProgress, progress_of
-from attn_drill.report.words import visible
+from attn_drill.report.wording import visible
 
 SCHEMA = "attn-drill.conventions/1"
 # The page ends with the addresses of its links, which only a web page needs.

@@ -159,7 +159,7 @@ def solution(
         return
     from attn_drill.report.code_text import console
     from attn_drill.report.lesson_text import render_answer
-    from attn_drill.report.words import wrapped
+    from attn_drill.report.wording import wrapped
 
     out = console()
     out.print(render_answer(answer, None, None, out.width))

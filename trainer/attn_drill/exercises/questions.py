@@ -412,7 +412,8 @@ def _new_items(names: Mapping[str, str], history: Collection[str], rng: Random) 
     for item in rng.sample(new, len(new)):
         rounds[item] = seen[names[item]]
         seen[names[item]] += 1
-    return sorted(rounds, key=lambda item: rounds[item])
+    # A topic with many questions would often come first within a round, so each round is shuffled.
+    return sorted(rounds, key=lambda item: (rounds[item], rng.random()))
 
 
 def bank_problems(root: Path, other_packs: Sequence[Path] = ()) -> list[str]:

@@ -30,7 +30,7 @@ from attn_drill.model.challenge import Mistake
 from attn_drill.model.checks import CHECK_ORDER, Verdict
 from attn_drill.report.class_text import VERDICTS, likely, points
 from attn_drill.report.pages import page
-from attn_drill.report.words import coloured
+from attn_drill.report.wording import coloured
 
 BINS = 10
 

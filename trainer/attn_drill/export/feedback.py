@@ -40,7 +40,7 @@ from attn_drill.report.class_text import VERDICTS, checks_passed, messages, poin
 from attn_drill.report.code_text import console
 from attn_drill.report.pages import page
 from attn_drill.report.terminal import render
-from attn_drill.report.words import coloured, visible
+from attn_drill.report.wording import coloured, visible
 
 _WIDTH = 80
 

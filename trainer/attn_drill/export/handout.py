@@ -22,7 +22,7 @@ from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError
 from attn_drill.packs.pack_reader import PACKAGE, built_in_pack
 from attn_drill.report.pages import page
-from attn_drill.report.words import visible
+from attn_drill.report.wording import visible
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 

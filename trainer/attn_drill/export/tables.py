@@ -25,7 +25,7 @@ from attn_drill.classroom.roster import assignment_columns, folded, most_points,
 from attn_drill.export._grade_words import KINDS, Reason, penalty_taken, remarks
 from attn_drill.model.words import first_of
 from attn_drill.report.class_text import checks_passed, likely, points
-from attn_drill.report.words import visible
+from attn_drill.report.wording import visible
 
 # Excel reads a file without a byte order mark in the old encoding of its country. Read the tables
 # with `utf-8-sig`, which removes the mark.

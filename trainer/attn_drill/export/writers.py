@@ -26,7 +26,7 @@ from attn_drill.export.tables import (
     lms_table,
 )
 from attn_drill.report.class_text import VERDICTS, messages
-from attn_drill.report.words import visible
+from attn_drill.report.wording import visible
 
 _KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 

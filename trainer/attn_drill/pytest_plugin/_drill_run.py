@@ -22,7 +22,7 @@ from attn_drill.model.report import Outcome, Report
 from attn_drill.practice.learner_files import read_source
 from attn_drill.report.code_text import console
 from attn_drill.report.terminal import next_commands, render
-from attn_drill.report.words import visible
+from attn_drill.report.wording import visible
 from attn_drill.server.clients import ServerPool
 from attn_drill.server.messages import Grade, Refused, Verdict
 

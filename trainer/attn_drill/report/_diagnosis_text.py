@@ -21,7 +21,16 @@ from attn_drill.model.report import (
     Report,
 )
 from attn_drill.report.code_text import code_around, indented, labelled, one_row
-from attn_drill.report.words import QUIET, RIGHT, WRONG, Stage, dimension, sentence, shows, visible
+from attn_drill.report.wording import (
+    QUIET,
+    RIGHT,
+    WRONG,
+    Stage,
+    dimension,
+    sentence,
+    shows,
+    visible,
+)
 
 
 class Level(NamedTuple):

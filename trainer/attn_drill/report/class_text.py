@@ -13,7 +13,7 @@ from attn_drill.model.checks import CHECK_ORDER, Verdict
 from attn_drill.model.words import plural
 from attn_drill.packs.content_check import Row
 from attn_drill.report.code_text import console
-from attn_drill.report.words import VERDICT_WORDS, visible
+from attn_drill.report.wording import VERDICT_WORDS, visible
 
 # A symbol and words for each verdict. None stands for a grading that failed.
 VERDICTS: dict[Verdict | None, tuple[str, str]] = {

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attn_drill.report.question_text import code_lines
-from attn_drill.report.words import QUIET, RIGHT, WRONG, visible
+from attn_drill.report.wording import QUIET, RIGHT, WRONG, visible
 
 _AROUND = 2  # lines above and below the line to show
 _MOST_BETWEEN = 8  # lines from an earlier line that are all shown

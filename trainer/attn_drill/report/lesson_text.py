@@ -30,7 +30,7 @@ from attn_drill.report.code_text import (
     one_row,
     source_lines,
 )
-from attn_drill.report.words import QUIET, RIGHT, WIDEST, visible
+from attn_drill.report.wording import QUIET, RIGHT, WIDEST, visible
 
 
 def render_notes(lesson: Lesson, source: str) -> RenderableType:

@@ -32,7 +32,7 @@ from attn_drill.report._diagnosis_text import level as level_of
 from attn_drill.report.code_text import source_lines
 from attn_drill.report.terminal import VERDICTS, next_commands
 from attn_drill.report.tools_text import greatest, heads_summary, index_in_words
-from attn_drill.report.words import (
+from attn_drill.report.wording import (
     Stage,
     affected,
     case_rows,

@@ -19,7 +19,7 @@ from attn_drill.exercises.questions import (
 from attn_drill.model.challenge import Challenge
 from attn_drill.packs import pack_reader
 from attn_drill.practice.schedule import ScheduledItem
-from attn_drill.report.words import wrapped
+from attn_drill.report.wording import wrapped
 
 # The module does not import rich, so that a quiz starts at once.
 Highlight = Callable[[Sequence[str]], list[str]]

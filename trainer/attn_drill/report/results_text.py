@@ -21,7 +21,7 @@ from attn_drill.practice.statistics import OwnMistake, Stats, TopicStrength, Tre
 from attn_drill.report.code_text import Trimmed, code_pair, grid, indented, labelled
 from attn_drill.report.lesson_text import prose_of
 from attn_drill.report.terminal import VERDICTS
-from attn_drill.report.words import QUIET, RIGHT, WRONG, visible
+from attn_drill.report.wording import QUIET, RIGHT, WRONG, visible
 
 # The shades of a day in the calendar, the least attempts of each shade but the first, and words.
 _SHADES, _LEAST = "·░▒▓█", (1, 3, 6, 10)

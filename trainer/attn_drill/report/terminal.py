@@ -23,7 +23,7 @@ from attn_drill.report._diagnosis_text import (
     render_repair,
 )
 from attn_drill.report.code_text import Trimmed, console, grid, indented, labelled, one_row
-from attn_drill.report.words import (
+from attn_drill.report.wording import (
     QUIET,
     RIGHT,
     STAGE_WORDS,

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from attn_drill.model.words import in_bytes, plural
 from attn_drill.report.code_text import LiteralTable, Trimmed, labelled
-from attn_drill.report.words import QUIET, RIGHT, WRONG, number, ranges, visible
+from attn_drill.report.wording import QUIET, RIGHT, WRONG, number, ranges, visible
 from attn_drill.tools.attention_costs import ELEMENT_BYTES, Configuration, Cost, Preset
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from textual.widgets import Static
 from attn_drill.app.open_packs import settings
 from attn_drill.model.errors import GraderError
 from attn_drill.report.code_text import grid
-from attn_drill.report.words import QUIET
+from attn_drill.report.wording import QUIET
 from attn_drill.session._practice_model import ACTIONS
 
 T = TypeVar("T")

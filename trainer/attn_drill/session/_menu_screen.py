@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 from attn_drill.model.words import plural
 from attn_drill.practice.schedule import AgendaEntry, in_days
 from attn_drill.practice.statistics import Stats
-from attn_drill.report.words import QUIET, RIGHT, WRONG
+from attn_drill.report.wording import QUIET, RIGHT, WRONG
 from attn_drill.session._drill_app import KeyLine, run_screen
 
 _ABOUT = "Write attention in PyTorch from memory. A hidden grader judges every save."

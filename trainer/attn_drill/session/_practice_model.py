@@ -25,7 +25,7 @@ from attn_drill.practice.progress import counted_attempts
 from attn_drill.practice.schedule import next_steps
 from attn_drill.report import lesson_text
 from attn_drill.report.terminal import VERDICTS
-from attn_drill.report.words import Stage, next_stage, sentence, visible
+from attn_drill.report.wording import Stage, next_stage, sentence, visible
 from attn_drill.server import messages
 from attn_drill.session._session_record import (
     Clock,

@@ -18,7 +18,7 @@ from attn_drill.practice import facts
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import since_start
 from attn_drill.practice.schedule import RATINGS, item_of
-from attn_drill.report.words import Stage
+from attn_drill.report.wording import Stage
 
 Ending = Literal["quit", "next", "interrupted"]
 Clock = Callable[[], float]

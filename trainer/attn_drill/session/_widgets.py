@@ -16,7 +16,7 @@ from attn_drill.practice.schedule import RATINGS
 from attn_drill.report.lesson_text import Prompt, render_follow_up, render_notes
 from attn_drill.report.question_text import describe_mistakes
 from attn_drill.report.terminal import render, render_trace
-from attn_drill.report.words import QUIET, RIGHT, WRONG, near, sentence, visible
+from attn_drill.report.wording import QUIET, RIGHT, WRONG, near, sentence, visible
 from attn_drill.session._drill_app import side_by_side
 from attn_drill.session._practice_model import AfterPass, PracticeModel
 from attn_drill.session._session_record import clock_text

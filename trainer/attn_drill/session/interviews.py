@@ -52,7 +52,7 @@ from attn_drill.practice.progress import counted_attempts, rated_reviews, since_
 from attn_drill.practice.schedule import items
 from attn_drill.report.lesson_text import render_follow_up
 from attn_drill.report.results_text import minutes, render_sheet
-from attn_drill.report.words import WRONG, near
+from attn_drill.report.wording import WRONG, near
 from attn_drill.session._drill_app import KeyLine, run_screen
 from attn_drill.session._practice_screen import run_session
 from attn_drill.session._session_record import Ending, SessionRequest, SessionResult, Sitting
