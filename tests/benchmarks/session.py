@@ -21,8 +21,8 @@ import time
 from pathlib import Path
 
 from attn_drill.packs import pack_reader
-from tests.support.paths import SOURCE
 
+SOURCE = Path(__file__).resolve().parents[2] / "trainer"
 ID = "gqa"
 MOST_RATIO = 0.2  # of the time of a cold check; the aim on two ordinary cores is 0.1 s
 
