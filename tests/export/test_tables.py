@@ -405,19 +405,22 @@ def test_names_are_harmless_and_ids_exact() -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_students_whom_the_export_does_not_have_are_named(
-    make: Callable[[Gradebook], LmsTable],
-) -> None:
-    """A table needs the system's own export. A list of Moodle's participants is none."""
+def test_no_table_is_written_without_the_own_export(make: Callable[[Gradebook], LmsTable]) -> None:
+    """A list of Moodle's participants, and names of uploaded files, are no export."""
     participants = {"First name": "Ana", "Last name": "Lee", "Email address": "a@x"}
     made = make(
         book(
             graded(Student("Ana", "7", system="moodle", is_in_roster=True, row=participants)),
             graded(Student("ed", "101", system="canvas", system_id="101")),
-            title="=1+1",
         )
     )
     (note,) = made.notes
-    assert "does not know them: Ana, ed. Use " in note
-    assert not made.text.startswith("=")
-    assert len(table(made.text)) == (make is canvas_csv)  # the points possible
+    assert made.text == ""
+    assert "own export, so nothing is written" in note
+
+
+def test_students_whom_the_export_does_not_have_are_named() -> None:
+    """A file that belongs to nobody must not become a new student of the system."""
+    made = canvas_csv(book(graded(in_canvas()), graded(Student("ed", is_in_roster=False))))
+    assert [row["Student"] for row in table(made.text)] == ["    Points Possible", "Lee, Ana"]
+    assert any("does not know them: ed. Use " in note for note in made.notes)

@@ -178,7 +178,7 @@ LAYOUTS: Mapping[System, Layout] = {
 
 
 class LmsTable(NamedTuple):
-    """The text of a table, and sentences about it that a person must know."""
+    """The text of a table, "" without students; and sentences that a person must know."""
 
     text: str
     notes: list[str]
@@ -189,6 +189,13 @@ def lms_table(gradebook: Gradebook, system: System) -> LmsTable:
     layout, title = LAYOUTS[system], system.capitalize()
     exported = [_exported_row(grade.student, system) for grade in gradebook.rows]
     roster_headings = tuple(next(filter(None, exported), ()))
+    if not roster_headings:
+        return LmsTable(
+            "",
+            [
+                f"The roster is not {title}'s own export, so nothing is written. Give it as --roster."
+            ],
+        )
     fitting = _fitting_columns(system, gradebook.assignment.title, roster_headings)
     is_one = len(fitting) == 1
     column = fitting[0] if is_one else layout.new_column.format(gradebook.assignment.title)
@@ -220,7 +227,7 @@ def lms_table(gradebook: Gradebook, system: System) -> LmsTable:
             f" {first_of(left_out)}. Use {title}'s own export as the roster, or"
             " correct their rows in it."
         )
-    if roster_headings and column not in roster_headings:
+    if column not in roster_headings:
         notes.append(
             f"{title} will make a new column “{column}”, because {len(fitting)} columns of the"
             " roster have this title. To fill a column, give the assignment its whole heading as"

@@ -129,7 +129,7 @@ def write_import_file(system: System, graded: GradedClass, out: Path) -> list[Pa
     table = lms_table(graded.gradebook, system)
     for note in table.notes:
         print(f"{system}.csv: {visible(note)}", file=sys.stderr)
-    return [_table(out / f"{system}.csv", table.text)]
+    return [_table(out / f"{system}.csv", table.text)] if table.text else []
 
 
 def write_gradescope(graded: GradedClass, out: Path) -> list[Path]:
