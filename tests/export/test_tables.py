@@ -416,7 +416,7 @@ def test_no_table_is_written_without_the_own_export(make: Callable[[Gradebook], 
     )
     (note,) = made.notes
     assert made.text == ""
-    assert "own export, so nothing is written" in note
+    assert "own export. Name the export" in note
 
 
 def test_students_whom_the_export_does_not_have_are_named() -> None:

@@ -190,12 +190,8 @@ def lms_table(gradebook: Gradebook, system: System) -> LmsTable:
     exported = [_exported_row(grade.student, system) for grade in gradebook.rows]
     roster_headings = tuple(next(filter(None, exported), ()))
     if not roster_headings:
-        return LmsTable(
-            "",
-            [
-                f"The roster is not {title}'s own export, so nothing is written. Give it as --roster."
-            ],
-        )
+        note = f"Nothing is written, because the roster is not {title}'s own export."
+        return LmsTable("", [f"{note} Name the export with --roster."])
     fitting = _fitting_columns(system, gradebook.assignment.title, roster_headings)
     is_one = len(fitting) == 1
     column = fitting[0] if is_one else layout.new_column.format(gradebook.assignment.title)
