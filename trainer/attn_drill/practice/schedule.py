@@ -127,7 +127,7 @@ def _time(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, tz=UTC)
 
 
-# What to practise next
+# The next challenge
 
 Section = Literal["due", "under way", "new", "passed"]
 SECTIONS: tuple[Section, ...] = ("due", "under way", "new", "passed")
