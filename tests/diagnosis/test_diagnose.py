@@ -29,6 +29,10 @@ def header(path: Path, key: str) -> list[str]:
     return []
 
 
+# A part of the id of each mistake that changes which keys a query attends to.
+_MASKED = "mask|causal|past|block|one-key|visible|hidden|lengths|zeroed"
+
+
 def marked_lines(path: Path) -> list[int]:
     """Return the line numbers that are marked as wrong."""
     return [
@@ -56,9 +60,7 @@ def test_mistake_in_another_style_is_named_and_located(grader: Grader, path: Pat
     assert named in (true_mistakes, set()), f"wrong name: {named}"
     assert ("not named" in exceptions) == (not named), report.first_failure()
     ids = " ".join(true_mistakes)
-    assert (
-        re.search("mask|causal|past|block|one-key|visible|hidden|lengths|zeroed", ids) or found.effective_mask is None
-    ), "a picture blames a right mask"
+    assert re.search(_MASKED, ids) or found.effective_mask is None, "a picture blames a right mask"
     assert "mask" not in found.cleared or not re.search("mask|causal|one-key", ids)
     for mistake in read_mistakes(CHALLENGES[path.parent.name]):
         doubtful = [topic for topic in found.cleared if concerns(mistake, topic)]
