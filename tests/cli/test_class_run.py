@@ -200,17 +200,14 @@ def test_copy_of_an_answer_in_another_style_is_listed(tmp_path: Path) -> None:
     assert f"the text of {answer.name}" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("is_in_roster", [None, False])
-def test_students_whom_a_system_cannot_identify_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_in_roster: bool | None
+def test_an_import_file_needs_the_export_of_its_system(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The table is written without them."""
+    """A sentence says the next step, and no file is written."""
     store, record = graded(tmp_path, "canvas")
-    students = [replace(own, id="", is_in_roster=is_in_roster) for own in record.students[-1:]]
-    write_outputs(store, msgspec.structs.replace(record, students=students, jobs=[]), None)
-    said = capsys.readouterr().err
-    assert f"does not know them: {students[0].name}." in said
-    assert len(table(tmp_path / "canvas.csv")) == 1  # the row of the points
+    write_outputs(store, record, None)
+    assert "canvas.csv: Nothing is written" in capsys.readouterr().err
+    assert not (tmp_path / "canvas.csv").exists()
 
 
 def test_markers_get_files_without_names(tmp_path: Path) -> None:
