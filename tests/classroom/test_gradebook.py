@@ -13,7 +13,6 @@ import msgspec
 import pytest
 
 from attn_drill.classroom.gradebook import (
-    WEIGHTS,
     Entry,
     append_entry,
     changed_marks,
@@ -40,10 +39,11 @@ from attn_drill.classroom.records import (
 )
 from attn_drill.classroom.result_store import ClassRecord, Mark, ResultStore
 from attn_drill.model.challenge import Mistake
-from attn_drill.model.checks import CHECK_ORDER, Verdict
+from attn_drill.model.checks import CHECK_ORDER, WEIGHTS, Verdict
 from attn_drill.model.errors import DrillError
 from attn_drill.model.report import Diagnosis, Outcome, Report
 from tests.support.classroom import assignment, class_record, result
+from tests.support.paths import ROOT
 from tests.support.rows import each_row
 
 DUE, DAY = 1_800_000_000.0, 86_400.0
@@ -500,11 +500,11 @@ def test_default_weights(shares: dict[str, float], expected: float) -> None:
 
 def test_default_weights_are_those_of_the_documentation() -> None:
     """All other checks bring nothing."""
-    weights = {"values": 4, "masks": 3, "gradients": 2, "shapes": 0.2, "dtype": 0.2}
-    weights |= dict.fromkeys(("train/eval", "properties", "bad sizes"), 1)
-    weights |= dict.fromkeys(("vectorised", "memory", "work"), 1)
+    text = (ROOT / "docs" / "classroom.md").read_text(encoding="utf-8").split("## Points")[1]
+    weights = {}
+    for checks, weight in re.findall(r"^\| (`.*`) \| ([\d.]+)", text, re.MULTILINE):
+        weights |= dict.fromkeys(re.findall(r"`(.+?)`", checks), float(weight))
     assert {check: weight for check, weight in WEIGHTS.items() if weight} == weights
-    assert tuple(WEIGHTS) == CHECK_ORDER
 
 
 @pytest.mark.parametrize(
