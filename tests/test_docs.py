@@ -226,6 +226,9 @@ def test_paths_exist(document: str) -> None:
         pytest.skip("names files of former versions")
     for path in re.findall(r"`((?:trainer|tests|challenges|solutions|docs)/[\w./-]+)`", text):
         assert (ROOT / path).exists(), path
+    for command in re.findall(r"python (?:-m pytest )?[^`\n]*tests/[^`\n]*", text):
+        for path in re.findall(r"tests/[\w./-]+", command):
+            assert (ROOT / path).exists(), command
 
 
 def test_every_challenge_is_listed() -> None:

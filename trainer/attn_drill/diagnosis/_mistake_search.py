@@ -386,7 +386,7 @@ def _numbers(behaviour: Behaviour | None) -> Tensor:
     return torch.cat(values) if values else torch.zeros(0, dtype=torch.float64)
 
 
-# What is changed, in words, and the change of the inputs (or of the weights) that makes it.
+# The changed thing in words, and the change of the inputs (or of the weights) that makes it.
 _Variation = tuple[str, Change]
 
 

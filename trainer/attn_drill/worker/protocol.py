@@ -354,7 +354,7 @@ class Reply(msgspec.Struct):
     """The complete output of a worker. It is evidence, not proof."""
 
     load_failure: CallFailure | None = None
-    # What the file defines.
+    # The definitions of the file.
     defined: Annotated[list[Name], msgspec.Meta(max_length=40)] = []
     # The required names that are not callable -> a description of their values, or "missing".
     not_callable: dict[Name, Text] = {}
