@@ -104,7 +104,7 @@ def attention_cases(case, draw):
         yield case(name, later=later, check="properties", **sizes)
     small = {"B": 2, "H": 3, "L": 5, "D": 11}
     yield from suites.growth(case, "batch and length", small, {"B": 7, "L": 10})
-    yield from suites.growth(case, "length", small, {"L": 300})
+    yield from suites.growth(case, "length", small | {"B": 1, "H": 2}, {"L": 300})
     yield growing_heads(case, small)
 
 

@@ -81,6 +81,7 @@ def cases(draw):
     small = {"B": 2, "H": 3, "Lq": 4, "Lk": 5, "D": 12}
     large = {"B": 7, "H": 8, "Lq": 9, "Lk": 11}
     yield from suites.growth(case, "everything", small, large, mask="B 1 Lq Lk")
+    small |= {"B": 1, "H": 2}
     yield from suites.growth(case, "length, no mask", small, {"Lq": 300, "Lk": 310})
 
 

@@ -52,7 +52,8 @@ def cases(draw):
     yield from suites.second_calls(case, B=2, L=5, H=6, Hkv=3, D=4)
     small, large = {"B": 2, "L": 3, "H": 8, "Hkv": 4, "D": 5}, {"B": 7, "L": 9, "H": 36, "Hkv": 6}
     yield from suites.growth(case, "everything", small, large, mask="B H L L")
-    yield from suites.growth(case, "length, no mask", small | {"L": 6}, {"L": 300})
+    small |= {"B": 1, "L": 6, "H": 4, "Hkv": 2}
+    yield from suites.growth(case, "length, no mask", small, {"L": 300})
 
 
 refusals = bad_groups

@@ -221,7 +221,7 @@ def growing(case):
     yield from suites.growth(
         case, "everything, no positions", small, large, positions=None, base=321.0
     )
-    long = {"L": 33, "T": 400}
+    long = {"B": 1, "L": 33, "T": 400}
     yield from suites.growth(case, "length", small | long, {"L": 300}, base=231.0)
 
 

@@ -102,7 +102,7 @@ def cases(draw):
     large["later"] = SecondCall(inputs=SELF, sizes={"B": 8, "Lq": 10, "Lk": 10})
     growing = suites.growth(case, "everything", small, large, mask="B H Lq Lk")
     yield from map(with_weights, growing)
-    small = {"B": 2, "Lq": 4, "Lk": 7, "H": 5, "D": 6}
+    small = {"B": 1, "Lq": 4, "Lk": 7, "H": 2, "D": 6}
     yield from suites.growth(case, "length, no mask", small, {"Lq": 300, "Lk": 310})
 
 

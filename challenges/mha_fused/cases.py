@@ -60,7 +60,7 @@ def cases(draw):
     small = {"B": 2, "L": 4, "H": 6, "D": 7, "later": SecondCall(sizes={"B": 3, "L": 5})}
     large = {"B": 8, "L": 11, "H": 13, "later": SecondCall(sizes={"B": 9, "L": 12})}
     yield from suites.growth(case, "everything", small, large, mask="B H L L")
-    yield from suites.growth(case, "length, no mask", {"B": 2, "L": 5, "H": 4, "D": 3}, {"L": 300})
+    yield from suites.growth(case, "length, no mask", {"B": 1, "L": 5, "H": 2, "D": 3}, {"L": 300})
 
 
 refusals = bad_heads

@@ -65,7 +65,7 @@ def cases(draw):
     small = {"B": 2, "H": 3, "L": 5, "dn": 9, "dr": 4, "r": 6, "dv": 7}
     large = {"B": 10, "H": 11, "L": 12}
     yield from suites.growth(case, "everything", small, large)
-    yield from suites.growth(case, "length", small, {"L": 300})
+    yield from suites.growth(case, "length", small | {"B": 1, "H": 2}, {"L": 300})
     yield from counted_cases(case)
 
 

@@ -24,21 +24,21 @@ def test_line_that_runs_more_often_is_found() -> None:
     once = ("mm", (4,))
     small = graph_of_calls(once, *[("add", (6,))] * 2)
     large = graph_of_calls(once, *[("add", (6,))] * 6)
-    found = growth(small, large)
+    found = growth([small, large])
     assert (found.line, found.ratios) == (6, {Fraction(1, 3)})
 
 
 def test_loop_around_a_call_is_at_the_calling_line() -> None:
     """If all operations inside a call run more often, the loop is at the line of the call."""
     call = [("mm", (2, 9)), ("exp", (3, 9))]
-    found = growth(graph_of_calls(*call), graph_of_calls(*call * 3))
+    found = growth([graph_of_calls(*call), graph_of_calls(*call * 3)])
     assert found.line == 9
 
 
 def test_number_of_parts_of_a_split_is_no_loop() -> None:
     """A single call of `unbind` has more results in a larger case."""
     small, large = graph_of_calls(("unbind", (2,))), graph_of_calls(*[("unbind", (2,))] * 4)
-    assert growth(small, large).line is None
+    assert growth([small, large]).line is None
 
 
 def test_innermost_loop_around_a_line() -> None:

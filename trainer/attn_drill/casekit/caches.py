@@ -283,7 +283,7 @@ def growth(case: CachedMaker, small: Sizes, large: Sizes) -> Iterator[Case]:
     for name, (few, many) in calls.items():
         both = {**small, **few}, {**large, **many}
         yield from suites.growth(case, f"everything, {name}", *both)
-    yield from suites.growth(case, "length, no past", {**small, "L": 5}, {"L": 300})
+    yield from suites.growth(case, "length, no past", {**small, "B": 1, "L": 5}, {"L": 300})
 
 
 def work(case: CachedMaker, **sizes: Any) -> Iterator[Case]:

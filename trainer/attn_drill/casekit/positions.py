@@ -238,5 +238,5 @@ def growth(case: RotaryMaker, small: Sizes, large: Sizes) -> Iterator[Case]:
     yield from suites.growth(case, name, few, many, mask=case.mask, base=123.0)
     few, many = {**small, "L": 17, **case.table_of(20)}, {**large, "L": 21, **case.table_of(25)}
     yield from suites.growth(case, "everything, no mask, no positions", few, many, base=321.0)
-    few = {**small, "L": 33, **case.table_of(400)}
+    few = {**small, "B": 1, "L": 33, **case.table_of(400)}
     yield from suites.growth(case, "length, no mask", few, {"L": 300}, positions=400, base=231.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from attn_drill.diagnosis._first_wrong import FirstWrong, first_wrong
 from attn_drill.diagnosis._milestones import MilestoneProgress
@@ -22,7 +23,7 @@ from attn_drill.diagnosis._source_lines import (
     line_of_rounded_angle,
 )
 from attn_drill.diagnosis._value_graph import Node, ValueGraph, graphs_of
-from attn_drill.diagnosis.patched_references import PatchedReferences, kept
+from attn_drill.diagnosis.patched_references import PatchedReferences
 from attn_drill.grading.case_set import Purpose
 from attn_drill.grading.grader import Judgement
 from attn_drill.grading.pictures import name_shape
@@ -124,7 +125,7 @@ class Locator:
         elif first.number is None:
             return Diagnosis()
         elif first.check == "vectorised":
-            grown = self.loop_growth(None).line
+            grown = self.loop_growth.line
             line = None if grown is None else innermost_loop(self._source, grown)
         elif first.check in _RECORDED_CHECKS:
             line = self._recorded_line(first.check, first.number - 1)
@@ -155,19 +156,12 @@ class Locator:
             return gradient_cut_line(self._source, line)
         return line
 
-    @kept(most=100)
-    def loop_growth(self, source: str | None) -> Growth:
-        """Return the lines that run more often in the larger case of the failed growth probe.
-
-        The lines are those of a patched reference, or of the submission if `source` is None.
-        """
+    @cached_property
+    def loop_growth(self) -> Growth:
+        """The lines that run more often in the larger case of the failed growth probe."""
         first = self._judgement.report.first_failure()
         pair = self._case_set.only([first.number - 1 if first and first.number else -1])
-        if source is None:
-            graphs = graphs_of(self._reruns.run(pair, "lines"))
-        else:
-            graphs = graphs_of(self._references.run(pair, source, "lines"))
-        return growth(*graphs) if len(graphs) == 2 else Growth(None, frozenset())
+        return growth(graphs_of(self._reruns.run(pair, "lines")))
 
 
 def _lines_before(first: FirstWrong) -> list[int]:

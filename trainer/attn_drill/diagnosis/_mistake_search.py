@@ -82,8 +82,8 @@ _BEFORE_VALUES = ("loads", "interface", "from scratch", "parameters", "bad sizes
 _MOST_WORKERS = 12
 
 Grade = Callable[[CaseSet, str], Graded]
-# Returns the growth ratios of loops in a patched reference, or in the submission (None).
-Loops = Callable[[str | None], frozenset[Fraction]]
+# Returns the growth ratios of loops in the submission.
+Loops = Callable[[], frozenset[Fraction]]
 
 
 class MistakeSearch:
@@ -205,8 +205,8 @@ class MistakeSearch:
         if not is_random and not have_same_gradients(self._comparison, comparison, first.case):
             return False
         if first.check == "vectorised":
-            ratios = self._loops(self.references.patched(ids))
-            if not ratios or not ratios <= self._loops(None):
+            ratios = self.references.loop_growth(ids, first.number - 1).ratios
+            if not ratios or not ratios <= self._loops():
                 return False
         if first.check == "train/eval":
             for observed in self.agreement.observed_cases:

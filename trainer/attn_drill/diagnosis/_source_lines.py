@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -111,9 +112,15 @@ class Growth(NamedTuple):
     ratios: frozenset[Fraction]
 
 
-def growth(small: ValueGraph, large: ValueGraph) -> Growth:
-    """Compare how often each operation runs on each line in a small and in a large case."""
-    before, after = _counts(small), _counts(large)
+def growth(graphs: Sequence[ValueGraph]) -> Growth:
+    """Compare how often each operation runs on each line in a small and in a large case.
+
+    Args:
+        graphs: the small and the large case; fewer if a case could not be recorded.
+    """
+    if len(graphs) != 2:
+        return Growth(None, frozenset())
+    before, after = map(_counts, graphs)
     grown = {
         place: Fraction(before[place], count)
         for place, count in after.items()

@@ -210,7 +210,7 @@ class _Diagnosis:
             complete,
             first,
             reruns.grade,
-            loops=lambda source: self._locator.loop_growth(source).ratios,
+            loops=lambda: self._locator.loop_growth.ratios,
         )
 
     def result(self, known: Ids = ()) -> Diagnosis:

@@ -17,7 +17,13 @@ from typing import Any, TypeVar, cast
 import torch
 from torch import Tensor, nn
 
-from attn_drill.diagnosis._value_graph import ValueGraph, content_graph, right_graphs
+from attn_drill.diagnosis._source_lines import Growth, growth
+from attn_drill.diagnosis._value_graph import (
+    ValueGraph,
+    content_graph,
+    graphs_of,
+    right_graphs,
+)
 from attn_drill.grading.case_set import CaseSet, Purpose
 from attn_drill.grading.checks_load import accepted_types
 from attn_drill.grading.comparison import Comparison
@@ -193,6 +199,12 @@ class PatchedReferences:
     def right_graphs(self, index: int) -> list[ValueGraph]:
         """Return the graphs of one case: of the reference, then of the other right answers."""
         return right_graphs(self.case_set.only([index]))
+
+    @kept(most=300)
+    def loop_growth(self, ids: Ids, index: int) -> Growth:
+        """Return the lines that run more often in the larger case of a growth probe."""
+        pair = self.case_set.only([index])
+        return growth(graphs_of(self.run(pair, self.patched(ids) or "", "lines")))
 
     # Runs of several cases
 

@@ -153,6 +153,8 @@ def measured(call: Callable[[], T], path: str) -> tuple[T, RunCost]:
             lines += 1
         return trace
 
+    # `Meter` collects the garbage of this call often, and need not visit older objects each time.
+    gc.freeze()
     before = sys.gettrace()
     with transfers, meter:
         sys.settrace(trace)
@@ -193,9 +195,11 @@ def flops_of(name: str, arguments: Sequence[Any]) -> int:
         left, right = (arguments[place] for place in _PRODUCTS[name])
         columns = right.shape[-1] if right.dim() > 1 else 1
         return int(2 * left.numel() * columns)
+    if name not in _OF_TWO and name not in _OF_ONE:
+        return 0
     shapes = [tensor.shape for tensor in tensors_in(arguments) if tensor.dim()]
     # A product with one number is no product of tensors.
-    if (name in _OF_TWO and len(shapes) > 1) or (name in _OF_ONE and shapes):
+    if len(shapes) > (1 if name in _OF_TWO else 0):
         # `torch.broadcast_shapes` would import torch's symbolic shapes, which takes 0.5 s.
         axes = zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1)
         return 2 * math.prod(0 if 0 in sizes else max(sizes) for sizes in axes)
@@ -428,19 +432,20 @@ def _tensors(value: Any) -> list[Tensor]:
     ]
 
 
-def tensors_in(value: Any) -> list[Tensor]:
-    """Return the strided tensors in nested lists, tuples and dicts, in order."""
+def tensors_in(value: Any, opened: frozenset[int] = frozenset()) -> list[Tensor]:
+    """Return the strided tensors in nested lists, tuples and dicts, in order.
+
+    Args:
+        opened: the ids of the lists around the value, because a list may contain itself.
+    """
+    if isinstance(value, Tensor):
+        return [value] if value.layout is torch.strided else []
+    if not isinstance(value, (list, tuple, dict)) or id(value) in opened:
+        return []
     tensors: list[Tensor] = []
-    waiting = [value]
-    opened: set[int] = set()  # a list may contain itself
-    while waiting:  # a recursion would take twice as long
-        part = waiting.pop()
-        if isinstance(part, Tensor):
-            if part.layout is torch.strided:
-                tensors.append(part)
-        elif isinstance(part, (list, tuple, dict)) and id(part) not in opened:
-            opened.add(id(part))
-            waiting.extend(reversed([*(part.values() if isinstance(part, dict) else part)]))
+    for part in value.values() if isinstance(value, dict) else value:
+        if isinstance(part, (Tensor, list, tuple, dict)):  # a call for each number takes long
+            tensors += tensors_in(part, opened | {id(value)})
     return tensors
 
 
