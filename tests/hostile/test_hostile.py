@@ -157,7 +157,7 @@ def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
     for check in ("properties", "gradients", "train/eval", "memory"):
         line = blamed_line(graph, check, 7)
         assert line is None or line >= 0
-    growth(graph, graph_of(*forged(draw, tensors)))
+    growth([graph, graph_of(*forged(draw, tensors))])
     progress(graph, rights[0], pack_reader.solution(GQA), sizes)
     ended = WorkerResult("replied", Reply(runs=[run]), tensors)
     rows = trace_of_run(case_set, 1, ended, pack_reader.solution(GQA)).rows
