@@ -130,6 +130,12 @@ def grade_file(packs: KnownPacks, request: Grade) -> Report:
         return report
 
 
+def ask_server(packs: KnownPacks, request: Request, kind: type[T]) -> T:
+    """Return the reply of a grading server of its own, or raise the error that it reports."""
+    with _server(packs) as server:
+        return _answer(server, request, kind)
+
+
 @contextmanager
 def open_grader(
     packs: KnownPacks, challenge: Challenge
@@ -147,8 +153,7 @@ def trace_file(
     packs: KnownPacks, challenge: Challenge, answer: Submission, seed: int, case: int | None
 ) -> Trace:
     """Return the result of each line of a file on one case, by default the first that fails."""
-    with _server(packs) as server:
-        return _answer(server, TraceLines(challenge.id, answer, seed, case), Traced).trace
+    return ask_server(packs, TraceLines(challenge.id, answer, seed, case), Traced).trace
 
 
 def hunted_mistakes(journal: Journal, challenge: Challenge, path: Path) -> tuple[str, ...]:

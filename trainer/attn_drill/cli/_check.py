@@ -6,15 +6,16 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attn_drill.app.answer import LearnerAnswer, find_answer
-from attn_drill.app.open_packs import settings
+from attn_drill.app.open_packs import KnownPacks, settings
 from attn_drill.app.warn import say, say_json
+from attn_drill.app.written_tests import find_tests, grade_tests
 from attn_drill.cli._ask import width
 from attn_drill.cli._command_line import (
     AsJson,
@@ -116,6 +117,8 @@ def check(
     desk: Desk = context.obj
     journal, packs = desk.journal, desk.packs
     # 2. Read the file.
+    if tests := find_tests(challenge_id, file, packs):
+        raise typer.Exit(_check_tests(tests, seed, packs, as_json=as_json))
     answer = find_answer(challenge_id, file, journal, packs)
     seed = grade_file.fresh_seed() if seed is None else seed
     grade_file.check_seed(seed)
@@ -150,6 +153,28 @@ def check(
         elif report.verdict == "passed" and case is None and not as_json:
             _teach(answer, lesson, grade, desk)
     raise typer.Exit(0 if report.verdict == "passed" else 1)
+
+
+def _check_tests(
+    tests: LearnerAnswer, seed: int | None, packs: KnownPacks, *, as_json: bool
+) -> int:
+    """Run a file of tests, show what it catches, and return the exit code."""
+    from attn_drill.app.grade_file import check_seed, fresh_seed
+
+    seed = fresh_seed() if seed is None else seed
+    check_seed(seed)
+    report = grade_tests(packs, tests, seed)
+    if as_json:
+        # `mistakes` names all; those without `caught_by` that ended were not caught.
+        counts = {"passed": report.passed, "caught": len(report.caught)}
+        say_json({"schema": "attn-drill.tests/1", **counts, **asdict(report)})
+    else:
+        from attn_drill.report.code_text import console
+        from attn_drill.report.tests_text import render_tests
+
+        out = console()
+        out.print(render_tests(report, out.width))
+    return 0 if report.passed else 1
 
 
 def stage_of(why: bool | None, *, is_hunt: bool) -> Stage:

@@ -35,6 +35,7 @@ _HINTS_FIRST = typer.Option(
     "by default only at the level guided.",
     show_default=False,
 )
+_TESTS = typer.Option("--tests", help="Write tests instead: for right and for wrong answers.")
 # Options of `hint` and `solution`.
 _HINT_LEVEL = typer.Option(help="1 is a nudge, 2 the idea, 3 the step.")
 _GIVE_UP = typer.Option("--give-up", help="Show it although the challenge is not passed.")
@@ -59,6 +60,7 @@ def start(
     folder: StubFolder = Path("."),
     level: Annotated[Level | None, _LEVEL] = None,
     hints_first: Annotated[bool | None, _HINTS_FIRST] = None,
+    tests: Annotated[bool, _TESTS] = False,
     watch: Watch = True,
 ) -> None:
     """Write the stub of a challenge, show its prompt, and stay to grade every save."""
@@ -75,8 +77,33 @@ def start(
         return
     desk: Desk = context.obj
     challenge = desk.packs.find(challenge_id)
+    if tests:
+        _start_tests(challenge, folder, level, desk)
+        return
     path = folder / challenge.file_name
     start_challenge(challenge, path, desk, level, watch=watch, hints_first=hints_first)
+
+
+def _start_tests(challenge: Challenge, folder: Path, level: Level | None, desk: Desk) -> None:
+    """Write the file for tests of a challenge, and show the task and the next commands."""
+    from attn_drill.app.written_tests import hand_out_tests
+    from attn_drill.cli._practise import show_prompt
+
+    if level is not None:
+        raise DrillError(f"--tests writes a file for tests, which has no level {level}.")
+    path, was_there = hand_out_tests(challenge, folder)
+    show_prompt(prompt_text(challenge))
+    typer.echo()
+    if was_there:
+        say(f"{path} is already there and stays unchanged.")
+    else:
+        say(
+            f"{path} is for your tests of an implementation of this task. They must pass on every "
+            "right answer and fail on every wrong answer. Test only what the task promises."
+        )
+    option = desk.packs.pack_option(challenge)
+    file = shlex.quote(str(path))
+    typer.echo(f"  attn-drill check {challenge.id} {file}{option}    shows the mistakes they catch")
 
 
 def reset(

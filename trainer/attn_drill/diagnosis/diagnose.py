@@ -6,11 +6,10 @@ that are ruled out.
 
 from __future__ import annotations
 
-import io
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import closing
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import TypeVar
@@ -33,7 +32,7 @@ from attn_drill.diagnosis._output_relation import relation
 from attn_drill.diagnosis._recorded_case import RecordedCase, Reruns, recorded_case
 from attn_drill.diagnosis._source_lines import function_lines
 from attn_drill.diagnosis._telling_case import case_of_the_mask, most_informative_case
-from attn_drill.diagnosis.patched_references import Ids, PatchedReferences, kept
+from attn_drill.diagnosis.patched_references import Ids, PatchedReferences, kept, silence
 from attn_drill.diagnosis.repairs import repair_of
 from attn_drill.grading.case_set import CaseSet
 from attn_drill.grading.grader import Judgement, Workers
@@ -101,7 +100,7 @@ class Diagnoser:
         first = _failure_to_explain(judgement)
         if first is None:
             return ()
-        with closing(Reruns(self._workers, judgement)) as reruns, _silence():
+        with closing(Reruns(self._workers, judgement)) as reruns, silence():
             references = self.references(judgement.case_set)
             return _Diagnosis(references, judgement, reruns, first).single_mistake()
 
@@ -111,7 +110,7 @@ class Diagnoser:
         agreement = Agreement(references, judgement.of_all_cases().comparison)
         if not agreement.wrong_cases:
             return ()
-        with _silence():
+        with silence():
             return tuple(each for each in references.mistakes if agreement.agrees((each,)))
 
     def references(self, case_set: CaseSet) -> PatchedReferences:
@@ -128,7 +127,7 @@ class Diagnoser:
     ) -> _Found | None:
         """Return the result of an action; None, with a warning that says what failed."""
         try:
-            with closing(Reruns(self._workers, judgement)) as reruns, _silence():
+            with closing(Reruns(self._workers, judgement)) as reruns, silence():
                 return action(self.references(judgement.case_set), reruns)
         except ForkServerLostError:
             self._workers.replace_fork_server()
@@ -148,7 +147,7 @@ def diagnose(
     first = _failure_to_explain(judgement)
     if first is None:
         return None
-    with _silence():
+    with silence():
         diagnosis = _Diagnosis(references, judgement, reruns, first).result(known)
         if not judgement.report.shares or len(diagnosis.mistakes) != 1:
             return diagnosis
@@ -157,22 +156,6 @@ def diagnose(
         report = references.report((diagnosis.mistakes[0].id,), reruns.grade)
         is_only_mistake = failures(report) == failures(judgement.report)
         return replace(diagnosis, is_only_mistake=is_only_mistake)
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Hide the output of right answers and of mistakes, which run in this process.
-
-    A right answer may print. A mistake may make layers without entries, and torch warns about
-    these layers.
-    """
-    with (
-        warnings.catch_warnings(),
-        redirect_stdout(io.StringIO()),
-        redirect_stderr(io.StringIO()),
-    ):
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _failure_to_explain(judgement: Judgement) -> Outcome | None:

@@ -7,8 +7,11 @@ results are kept for the next submission.
 from __future__ import annotations
 
 import ast
+import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import wraps
 from types import CodeType
@@ -59,6 +62,22 @@ class Behaviour:
     # Tensors by name; other outputs as text.
     outputs: Mapping[str, Tensor | str]
     draws: bool = False  # whether the call drew random numbers
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Hide the output of right answers and of mistakes, which run in this process.
+
+    A right answer may print. A mistake may make layers without entries, and torch warns about
+    these layers.
+    """
+    with (
+        warnings.catch_warnings(),
+        redirect_stdout(io.StringIO()),
+        redirect_stderr(io.StringIO()),
+    ):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def kept(most: int) -> Callable[[_Method], _Method]:

@@ -100,7 +100,7 @@ def interface(comparison: Comparison) -> Iterator[Outcome]:
     for signature in signatures:
         have = reply.signatures.get(signature.name)
         if signature.name not in reply.signatures:
-            troubles.append(f"{signature.name} is not defined. Define {in_python(signature)}.")
+            troubles.append(f"{signature.name} is not defined. Define {signature.in_python()}.")
         elif have is not None and (trouble := signature_problem(signature, have)):
             troubles.append(trouble)
     for trouble in troubles:
@@ -122,19 +122,6 @@ def _missing(name: str, description: str, defined: list[str]) -> str:
     return f"the file defines no {name}; it defines {', '.join(defined[:8])}. {advice}"
 
 
-def in_python(signature: Signature) -> str:
-    """Return a signature as Python text.
-
-    >>> in_python(Signature("f", (Parameter("x"), Parameter("mask", required=False))))
-    'f(x, mask=None)'
-    """
-    arguments = [
-        argument.name if argument.required else f"{argument.name}={argument.default!r}"
-        for argument in signature.parameters
-    ]
-    return f"{signature.name}({', '.join(arguments)})"
-
-
 def signature_problem(expected: Signature, found: list[FoundParameter]) -> str | None:
     """Return a sentence if calls as in the stub do not work with this callable, or None.
 
@@ -154,7 +141,7 @@ def signature_problem(expected: Signature, found: list[FoundParameter]) -> str |
     if not reasons:
         return None
     yours = ", ".join(map(_shown, found))
-    return f"expected {in_python(expected)}; found ({yours}): {'; '.join(reasons)}."
+    return f"expected {expected.in_python()}; found ({yours}): {'; '.join(reasons)}."
 
 
 def _argument_problem(

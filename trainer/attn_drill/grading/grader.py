@@ -21,7 +21,14 @@ from attn_drill.model.report import Report
 from attn_drill.packs.pack_reader import PACKAGE
 from attn_drill.sandbox.isolation import Isolation
 from attn_drill.worker.forkserver_client import ForkServer, ForkServerLostError
-from attn_drill.worker.protocol import Assigned, SubmittedFile, cap
+from attn_drill.worker.protocol import (
+    Assigned,
+    Request,
+    SubmittedFile,
+    TensorTable,
+    cap,
+    encode,
+)
 from attn_drill.worker.selftest import SelfTestResult, selftest_fork_server
 from attn_drill.worker.worker_client import SupersededError, WorkerResult, WorkerRun
 
@@ -114,9 +121,12 @@ class Workers:
             is_held = is_usual and case_set is self._preloaded
             frame = None if is_held else case_set.request(assignment, purpose)
             running = WorkerRun(self._fork_server, frame, self.limits)
-        name = cap(Path(submission.name).name, _MOST_NAME)
-        running.submit(SubmittedFile(name, submission.source))
-        return running
+        return _submitted(running, submission)
+
+    def run_request(self, request: Request, submission: Submission) -> WorkerResult:
+        """Run a submission on a request without tensors, and return the worker's result."""
+        running = WorkerRun(self._fork_server, encode(request, TensorTable()), self.limits)
+        return self.finish(_submitted(running, submission))
 
     def finish(self, running: WorkerRun, more: Callable[[], object] = lambda: None) -> WorkerResult:
         """Wait for a worker and return its result; SupersededError if it is no longer needed."""
@@ -136,6 +146,13 @@ class Workers:
         """Raise SupersededError if the current work is no longer needed."""
         if self._interrupt is not None and select.select([self._interrupt], [], [], 0)[0]:
             raise SupersededError
+
+
+def _submitted(running: WorkerRun, submission: Submission) -> WorkerRun:
+    """Send a submission to the worker that waits for it, and return the running worker."""
+    name = cap(Path(submission.name).name, _MOST_NAME)
+    running.submit(SubmittedFile(name, submission.source))
+    return running
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,18 @@ class Signature:
     name: str
     parameters: tuple[Parameter, ...]  # without `self`
 
+    def in_python(self) -> str:
+        """Return the call as Python text.
+
+        >>> Signature("f", (Parameter("x"), Parameter("mask", required=False))).in_python()
+        'f(x, mask=None)'
+        """
+        arguments = [
+            argument.name if argument.required else f"{argument.name}={argument.default!r}"
+            for argument in self.parameters
+        ]
+        return f"{self.name}({', '.join(arguments)})"
+
 
 @dataclass(frozen=True)
 class Mistake:

@@ -22,6 +22,7 @@ from attn_drill.server.messages import (
     Checked,
     CheckItems,
     Grade,
+    GradeTests,
     Hello,
     Prepare,
     Ready,
@@ -30,6 +31,7 @@ from attn_drill.server.messages import (
     Request,
     Taught,
     Teach,
+    TestsGraded,
     Traced,
     TraceLines,
     Verdict,
@@ -107,6 +109,8 @@ class GradingServer:
                     yield self._teach(request)
                 case CheckItems():
                     yield self._check_items(request)
+                case GradeTests():
+                    yield self._grade_tests(request)
         except (DrillError, GraderError) as error:
             yield Refused(request.id, str(error), exit_code=error.exit_code)
 
@@ -158,6 +162,14 @@ class GradingServer:
             return Refused(request.id, "There is no lesson: the file does not pass any more.")
         self.make_ready()  # first, so that the next save waits for nothing
         return Taught(request.id, Teacher(self._grader.workers).lesson(judgement))
+
+    def _grade_tests(self, request: GradeTests) -> Reply:
+        from attn_drill.diagnosis.written_tests import grade_tests
+
+        case_set = self._grader.case_set(self._found(request.challenge), request.seed)
+        references = self._diagnoser.references(case_set)
+        report = grade_tests(self._grader.workers, references, request.submission)
+        return TestsGraded(request.id, report)
 
     def _check_items(self, request: CheckItems) -> Reply:
         challenge = pack_reader.find_challenge(self._packs[0], request.challenge)

@@ -18,6 +18,7 @@ import msgspec
 from attn_drill.model.challenge import DEFAULT_LIMITS, Submission
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.report import Lesson, Report, Trace
+from attn_drill.model.written_tests import TestsReport
 from attn_drill.packs.content_check import Item, Row
 
 MOST_BYTES = 1 << 28  # of a message
@@ -94,6 +95,15 @@ class CheckItems(msgspec.Struct, tag=True, frozen=True):
     id: int = 0
 
 
+class GradeTests(msgspec.Struct, tag=True, frozen=True):
+    """Run a file of tests on right answers and on known mistakes."""
+
+    challenge: str
+    submission: Submission
+    seed: int
+    id: int = 0
+
+
 class Ready(msgspec.Struct, tag=True, frozen=True):
     """The first reply: the server has imported torch and handles requests without delay."""
 
@@ -127,6 +137,15 @@ class Checked(msgspec.Struct, tag=True, frozen=True):
     rows: tuple[Row, ...]
 
 
+class TestsGraded(msgspec.Struct, tag=True, frozen=True):
+    """The reply to `GradeTests`."""
+
+    __test__ = False  # for pytest: this is no class of tests
+
+    id: int
+    report: TestsReport
+
+
 class Refused(msgspec.Struct, tag=True, frozen=True):
     """There is no verdict."""
 
@@ -142,8 +161,8 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
         return kind(self.sentence)
 
 
-Request = Hello | Prepare | Grade | TraceLines | Teach | CheckItems
-Reply = Ready | Verdict | Traced | Taught | Checked | Refused
+Request = Hello | Prepare | Grade | TraceLines | Teach | CheckItems | GradeTests
+Reply = Ready | Verdict | Traced | Taught | Checked | TestsGraded | Refused
 Message = Request | Reply
 
 

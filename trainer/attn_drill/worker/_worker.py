@@ -33,6 +33,7 @@ from attn_drill.worker.protocol import (
     NotAllowed,
     Reply,
     Request,
+    RunReply,
     SubmittedFile,
     TensorTable,
     cap,
@@ -41,6 +42,7 @@ from attn_drill.worker.protocol import (
 )
 from attn_drill.worker.returns import describe
 from attn_drill.worker.torch_private import run_scripts_as_python
+from attn_drill.worker.written_tests import run_tests
 
 MODULE_NAME = "submission"
 _RUNS_PER_PART = 3
@@ -72,10 +74,13 @@ class Worker(Hooks):
     def work(self, drive: Drive) -> bytes:
         """Carry out the request and return the encoded reply."""
         torch.manual_seed(self.request.random_seed)
-        namespace = self._load_submission()
-        if namespace is not None and self._has_entries(namespace):
-            self._record_signatures(namespace)
-            self.runner.run_all(namespace, drive)
+        if self.request.implementations:
+            self._run_tests()
+        else:
+            namespace = self._load_submission()
+            if namespace is not None and self._has_entries(namespace):
+                self._record_signatures(namespace)
+                self.runner.run_all(namespace, drive)
         self.reply.runs = self.reply.runs[self._sent_runs :]
         return encode(self.reply, self.table)
 
@@ -83,14 +88,25 @@ class Worker(Hooks):
         """Send the index of the run that starts now, so that a sudden death is reported with it."""
         self.channel.send(NOTE, str(run_index).encode())
 
-    def finish_runs(self, count: int) -> None:
+    def finish_runs(self, count: int, at_least: int = _RUNS_PER_PART) -> None:
         """Send the finished runs, several at a time. The grader reads them on another core."""
-        if count < self._sent_runs + _RUNS_PER_PART:
+        if count < self._sent_runs + at_least:
             return
         part, table = Reply(runs=self.runner.runs[self._sent_runs : count]), self.table
         self._sent_runs = count
         self.table = self.runner.table = TensorTable(table.first + len(table.specs))
         self.channel.send(PART, encode(part, table))
+
+    def _run_tests(self) -> None:
+        """Run the submission as a file of tests on each implementation."""
+        Path(self.path).write_bytes(_encoded(self.source))
+        runs = self.reply.runs = self.runner.runs
+        for index, implementation in enumerate(self.request.implementations):
+            self.start_run(index)
+            torch.manual_seed(self.request.random_seed)
+            tests = run_tests(self.path, self.request.tested_module, implementation)
+            runs.append(RunReply(tests=tests))
+            self.finish_runs(len(runs), 1)
 
     def mark_output(self, part: str) -> None:
         """Mark the printed output from now on as one part."""

@@ -277,7 +277,8 @@ class RefusedCall(msgspec.Struct, frozen=True):
 class Request(msgspec.Struct, frozen=True):
     """The complete input of a worker except the learner's file.
 
-    A request contains no expected values, no tolerances and no reference.
+    A request contains no expected values, no tolerances and no reference, except for a file of
+    tests, which runs on `implementations`.
     """
 
     # `drive` from the pack's cases.py with the definitions that it needs, and nothing else.
@@ -295,6 +296,10 @@ class Request(msgspec.Struct, frozen=True):
     # Pairs of parameters that are one tensor in this submission, as its challenge allows.
     ties: list[tuple[str, str]] = []
     realistic: Run | None = None  # on tensors without values, for facts
+    # If there are implementations, the submission is a file of tests. It imports each of these
+    # texts as a module of this name.
+    implementations: list[str] = []
+    tested_module: str = ""
 
 
 class SubmittedFile(msgspec.Struct, frozen=True):
@@ -316,8 +321,18 @@ class CallReply(msgspec.Struct):
     overwritten: list[Name] = []  # outputs of the call before that it changed
 
 
+class TestResult(msgspec.Struct, frozen=True):
+    """The result of one test of the learner, or of the import of the tests (without a name)."""
+
+    __test__ = False  # for pytest: this is no class of tests
+
+    name: Name
+    failure: Text = ""  # the exception, or "" if the test passed
+    line: Index = 0  # of the file with the tests; 0 if the exception has no line there
+
+
 class RunReply(msgspec.Struct):
-    """The results of one case."""
+    """The results of one case, or of the tests on one implementation."""
 
     # The failure of the constructor or of the first call. A first call that fails only while
     # gradients are recorded counts as a failure of the gradients.
@@ -334,6 +349,7 @@ class RunReply(msgspec.Struct):
     made_by: dict[Name, Index] = {}
     cost: RunCost | None = None
     facts: Facts | None = None
+    tests: Annotated[list[TestResult], msgspec.Meta(max_length=500)] = []
 
     def call(self, place: int) -> CallReply:
         """Return the results of a call, from 0; without outputs if the call was not made."""
