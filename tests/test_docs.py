@@ -33,6 +33,7 @@ WRONG = pack_reader.solution(GQA).replace(
 )
 # These commands exit with another code than 0: the answer is wrong, or there is no terminal.
 OTHER_CODES = {
+    "attn-drill check test_gqa.py": 1,  # it has no test yet
     "attn-drill check gqa": 1,
     "attn-drill check gqa gqa.py --seed 2 --case 1": 1,
     "attn-drill check gqa gqa.py --hints-first": 1,

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from attn_drill.app.written_tests import hand_out_tests
+from attn_drill.app.tests_file import hand_out_tests
 from attn_drill.diagnosis.written_tests import grade_tests
 from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Challenge, Submission
-from attn_drill.model.written_tests import TestsReport
+from attn_drill.model.tests_report import TestsReport
 from attn_drill.packs import pack_reader
 from tests.support.grading import diagnoser_of
 

@@ -14,8 +14,8 @@ import typer
 
 from attn_drill.app.answer import LearnerAnswer, find_answer
 from attn_drill.app.open_packs import KnownPacks, settings
+from attn_drill.app.tests_file import find_tests, grade_tests
 from attn_drill.app.warn import say, say_json
-from attn_drill.app.written_tests import find_tests, grade_tests
 from attn_drill.cli._ask import width
 from attn_drill.cli._command_line import (
     AsJson,

@@ -86,7 +86,7 @@ def start(
 
 def _start_tests(challenge: Challenge, folder: Path, level: Level | None, desk: Desk) -> None:
     """Write the file for tests of a challenge, and show the task and the next commands."""
-    from attn_drill.app.written_tests import hand_out_tests
+    from attn_drill.app.tests_file import hand_out_tests
     from attn_drill.cli._practise import show_prompt
 
     if level is not None:

@@ -17,7 +17,7 @@ from attn_drill.diagnosis._behaviour import are_alike
 from attn_drill.diagnosis.patched_references import PatchedReferences, silence
 from attn_drill.grading.grader import Workers
 from attn_drill.model.challenge import OtherAnswer, Submission
-from attn_drill.model.written_tests import FailedTest, FalseAlarm, TestedMistake, TestsReport
+from attn_drill.model.tests_report import FailedTest, FalseAlarm, TestedMistake, TestsReport
 from attn_drill.packs.pack_reader import other_answers
 from attn_drill.worker.protocol import Request, TestResult
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from attn_drill.model.tests_report import FalseAlarm, TestsReport
 from attn_drill.model.words import plural
-from attn_drill.model.written_tests import FalseAlarm, TestsReport
 from attn_drill.report.code_text import Trimmed
 from attn_drill.report.wording import QUIET, RIGHT, WRONG, visible, wrapped
 

@@ -18,7 +18,7 @@ import msgspec
 from attn_drill.model.challenge import DEFAULT_LIMITS, Submission
 from attn_drill.model.errors import DrillError, GraderError
 from attn_drill.model.report import Lesson, Report, Trace
-from attn_drill.model.written_tests import TestsReport
+from attn_drill.model.tests_report import TestsReport
 from attn_drill.packs.content_check import Item, Row
 
 MOST_BYTES = 1 << 28  # of a message

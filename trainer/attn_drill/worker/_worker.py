@@ -40,9 +40,9 @@ from attn_drill.worker.protocol import (
     encode,
     mark,
 )
+from attn_drill.worker.pytest_runner import run_tests
 from attn_drill.worker.returns import describe
 from attn_drill.worker.torch_private import run_scripts_as_python
-from attn_drill.worker.written_tests import run_tests
 
 MODULE_NAME = "submission"
 _RUNS_PER_PART = 3

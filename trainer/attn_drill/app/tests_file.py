@@ -10,7 +10,7 @@ from attn_drill.app.grade_file import ask_server
 from attn_drill.app.open_packs import KnownPacks
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError
-from attn_drill.model.written_tests import TestsReport
+from attn_drill.model.tests_report import TestsReport
 from attn_drill.packs.pack_reader import signatures
 from attn_drill.practice.learner_files import read_source, write_new
 from attn_drill.server.messages import GradeTests, TestsGraded
