@@ -17,6 +17,7 @@ from attn_drill.grading.checks_load import RAISE_MEMORY
 from attn_drill.grading.comparison import CaseResult, Comparison, frames_of, in_words
 from attn_drill.grading.pictures import name_shape, shape_advice
 from attn_drill.model.report import Mismatch, Outcome
+from attn_drill.worker.library_calls import TORCH
 from attn_drill.worker.protocol import DTYPES, CallFailure, RunCost
 
 # Part of torch's message for a write into an expanded tensor.
@@ -303,7 +304,8 @@ def from_scratch(comparison: Comparison) -> Iterator[Outcome]:
     advice = "write attention from scratch"
     if call.is_by_challenge:
         advice = "this challenge forbids it, so compute the result without it"
-    message = f"{call.name} is called{line}: {advice}."
+    does = "imported" if call.name == TORCH else "called"
+    message = f"{call.name} is {does}{line}: {advice}."
     yield Outcome("from scratch", "failed", message, frames=frames_of(call.frames))
 
 

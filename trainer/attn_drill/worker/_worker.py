@@ -25,11 +25,12 @@ from torch import Tensor, nn
 from attn_drill.worker.arguments import found_parameters
 from attn_drill.worker.case_runner import RECORDED, CaseRunner, Hooks
 from attn_drill.worker.execution import Drive, GuardedCall
-from attn_drill.worker.library_calls import LibraryCalls
+from attn_drill.worker.library_calls import TORCH, LibraryCalls, imports_of_torch
 from attn_drill.worker.protocol import (
     NOTE,
     PART,
     Channel,
+    FrameData,
     NotAllowed,
     Reply,
     Request,
@@ -133,6 +134,9 @@ class Worker(Hooks):
             exec(compile(self.source, self.path, "exec", dont_inherit=True), module.__dict__)
 
         _, self.reply.load_failure = self.guarded.call("import", run_file)
+        if self.reply.load_failure is None and TORCH in self.request.forbids:
+            frames = [FrameData(line, "", "") for line in imports_of_torch(self.source)]
+            self.reply.not_allowed += [NotAllowed(TORCH, True, [frame]) for frame in frames[:1]]
         return None if self.reply.load_failure else module.__dict__
 
     def _has_entries(self, namespace: dict[str, Any]) -> bool:

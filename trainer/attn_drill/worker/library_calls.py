@@ -8,6 +8,7 @@ with the library. Whoever wants to hide a call can hide it; docs/security.md say
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
@@ -33,6 +34,8 @@ _ATTENTION = {
 AUTOGRAD = "torch.autograd"
 _AUTOGRAD_NAMES = ("grad", "backward", "make_dual")
 _AUTOGRAD_WORDS = "automatic differentiation (torch.autograd)"
+# The entry of `forbids` that stands for the whole library: a file must not import it.
+TORCH = "torch"
 # Packages whose purpose is attention. For the submission, they look as if not installed.
 _PACKAGES = (
     "flash_attn flash_attn_interface xformers transformers x_transformers torchtune vllm "
@@ -115,7 +118,26 @@ def is_known(operation: str) -> bool:
     """Return whether torch has a function that this entry of `forbids` names."""
     functions = [function for found in get_overridable_functions().values() for function in found]
     names = {getattr(function, "__name__", "") for function in functions}
-    return operation == AUTOGRAD or any(refused(name, (operation,))[1] for name in names)
+    return operation in (AUTOGRAD, TORCH) or any(refused(name, (operation,))[1] for name in names)
+
+
+def imports_of_torch(source: str) -> list[int]:
+    """Return the lines that import torch.
+
+    >>> imports_of_torch("import numpy as np\\nfrom torch import nn\\n")
+    [2]
+    """
+    lines: list[int] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = [node.module or ""]
+        else:
+            continue
+        if any(module.partition(".")[0] == TORCH for module in modules):
+            lines.append(node.lineno)
+    return lines
 
 
 def bare_name(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import torch
 from torch import Tensor
 
 NOTHING = "None (is a `return` missing?)"
@@ -22,6 +24,21 @@ def unpack(value: object, *names: str) -> tuple[object, ...]:
     raise UnexpectedReturnError(
         f"the return value must be ({', '.join(names)}), but it is {describe(value)}"
     )
+
+
+def tensor_of(value: object, name: str) -> Tensor:
+    """Return the tensor on the memory of a NumPy array that an implementation returned.
+
+    Args:
+        name: the name of the output for the exception.
+
+    Raises:
+        UnexpectedReturnError: if the value is no array of numbers.
+    """
+    if isinstance(value, np.ndarray) and value.dtype.kind in "bif":
+        # torch has no negative strides, as `array[::-1]` has.
+        return torch.from_numpy(value.copy() if min(value.strides, default=0) < 0 else value)
+    raise UnexpectedReturnError(f"{name} must be a NumPy array, but it is {describe(value)}")
 
 
 def describe(value: object) -> str:
