@@ -71,6 +71,7 @@ class Worker(Hooks):
         self.runner = CaseRunner(request, tensors, self.guarded, self.table, self, rules)
         self.reply = self.runner.reply
         self._sent_runs = 0
+        self._part = ""  # of the printed output
 
     def work(self, drive: Drive) -> bytes:
         """Carry out the request and return the encoded reply."""
@@ -111,6 +112,9 @@ class Worker(Hooks):
 
     def mark_output(self, part: str) -> None:
         """Mark the printed output from now on as one part."""
+        if part == self._part:
+            return
+        self._part = part
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):  # it may be closed or replaced
                 stream.flush()

@@ -466,8 +466,10 @@ def load_weights(
                 if parameter is not None and all(name in values for name in names):
                     parts: list[Tensor] = []
                     for name, role in zip(names, roles, strict=True):
-                        atom = contract.atoms[role]
-                        parts.append(values[name][atom.start : atom.start + atom.rows])
+                        atom, value = contract.atoms[role], values[name]
+                        if atom.rows < len(value):  # a fused layer of the contract
+                            value = value[atom.start : atom.start + atom.rows]
+                        parts.append(value)
                     parameter.copy_(parts[0] if len(parts) == 1 else torch.cat(parts))
 
 
