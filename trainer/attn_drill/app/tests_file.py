@@ -27,14 +27,14 @@ which must pass, and on answers with one mistake, which must fail.
 import pytest
 import torch
 
-import {module}
+import {module} as answer
 
 '''
 _FIXTURE = '''
 @pytest.fixture
 def {name}():
-    """Return {shown}."""
-    return {module}.{name}
+    """{shown}"""
+    return answer.{name}
 
 '''
 _TAIL = """
