@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 
 from attn_drill.app.answer import LearnerAnswer
@@ -59,7 +60,8 @@ def hand_out_tests(challenge: Challenge, folder: Path) -> tuple[Path, bool]:
     callables = {signature.name: signature for signature in signatures(challenge)}
     for name in challenge.entry:
         signature = callables.get(name) or callables.get(f"{name}.__init__")
-        shown = signature.in_python().replace(".__init__", "") if signature else name
+        call = signature.in_python().replace(".__init__", "") if signature else name
+        shown = textwrap.fill(call, 90, subsequent_indent="    ")
         parts.append(_FIXTURE.format(name=name, module=module, shown=shown))
     parts.append(_TAIL.format(name=challenge.entry[0]))
     write_new(path, "".join(parts))

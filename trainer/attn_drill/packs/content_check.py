@@ -15,6 +15,7 @@ from typing import Literal
 
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import PackError
+from attn_drill.model.words import plural
 from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import pairs_of, patch, read_mistakes
 from attn_drill.packs.pack_reader import (
@@ -194,7 +195,7 @@ def _right_answers(challenge: Challenge) -> Iterator[str]:
             )
     if len(paths) < FEWEST_ALSO_RIGHT:
         folder = challenge.solutions / "also_right"
-        yield f"{folder} has {len(paths)} files. Write at least {FEWEST_ALSO_RIGHT} right answers."
+        yield f"{folder} has {plural(len(paths), 'file')}. Write at least {FEWEST_ALSO_RIGHT} right answers."
     if not paragraphs(solution(challenge))[0]:
         path = challenge.solutions / "solution.py"
         yield f"{path} has no docstring. Say in it what is computed."
