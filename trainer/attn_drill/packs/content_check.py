@@ -195,7 +195,8 @@ def _right_answers(challenge: Challenge) -> Iterator[str]:
             )
     if len(paths) < FEWEST_ALSO_RIGHT:
         folder = challenge.solutions / "also_right"
-        yield f"{folder} has {plural(len(paths), 'file')}. Write at least {FEWEST_ALSO_RIGHT} right answers."
+        some = plural(len(paths), "file")
+        yield f"{folder} has {some}. Write at least {FEWEST_ALSO_RIGHT} right answers."
     if not paragraphs(solution(challenge))[0]:
         path = challenge.solutions / "solution.py"
         yield f"{path} has no docstring. Say in it what is computed."
