@@ -52,9 +52,9 @@ def cases(draw):
     L, half, base = draw.distinct((4, 30), (3, 20), (40, 50000))
     sizes = {"L": L, "D": 2 * half, "equal": "L D" if 2 * half == L else ""}
     yield case("random sizes", base=float(base), **sizes)
-    yield from long_tables(case)
     yield from second_calls(case)
     yield from suites.growth(case, "length", {"L": 4, "D": 6}, {"L": 300})
+    yield from long_tables(case)
 
 
 def long_tables(case):
@@ -63,12 +63,15 @@ def long_tables(case):
     The numbers of features are no powers of two, so the exponents 2i/dim are rounded too. The names
     of the cases say what no known mistake says: float32 has many ways to round an angle.
     """
-    for L, D, base in ((4096, 12, None), (4096, 48, None), (4096, 6, None), (3000, 22, 500000.0)):
+    for L, D, base in ((4096, 12, None), (4096, 48, None), (2100, 6, None), (1500, 22, 500000.0)):
         words = f"{L} positions, {D} features" + (f", base {base:g}" if base else "")
         yield case(f"{words} (float32 angles are too coarse here)", L=L, D=D, base=base)
     # The second frequency is 0.997, so its angles are almost as large as the positions.
-    name = "4096 positions, 18 features, base 1.03 (float32 angles are too coarse here)"
-    yield case(name, L=4096, D=18, base=1.03)
+    name = "1200 positions, 18 features, base 1.03 (float32 angles are too coarse here)"
+    yield case(name, L=1200, D=18, base=1.03)
+    # The second frequency is a float32 number near 0.9, so float32 rounds only the angles.
+    name = "4096 positions, 4 features (float32 angles are too coarse here)"
+    yield case(name, L=4096, D=4, base=(15099494 / 2**24) ** -2)
 
 
 def second_calls(case):
