@@ -1,4 +1,4 @@
-"""Let sum_to_size reverse the broadcasting: it is the inverse of expand.
+"""Let sum_to_size do the sums: it adds up the copies that expand would make.
 
 Each gradient is one line, and torch's own derivatives use the same function. An interviewer may ask
 you to write it yourself.
