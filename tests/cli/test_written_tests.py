@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.support.cli import drill
 
 TEST = """
@@ -36,6 +38,24 @@ def test_answer_with_the_name_of_a_test_file_is_graded_as_an_answer(tmp_path: Pa
     (tmp_path / "test_rmsnorm.py").write_text("import torch\n")
     done = drill("check", "rmsnorm", "test_rmsnorm.py", cwd=tmp_path, code=1)
     assert "defines no RMSNorm" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["rmsnorm", "test_gqa.py"], "does not import rmsnorm. Tests of rmsnorm begin with"),
+        (["test_gqa.py", "--case", "1"], "has no cases"),
+        (["test_gqa.py", "--html", "page.html"], "no page"),
+    ],
+)
+def test_arguments_that_do_not_fit_tests_are_refused(
+    tmp_path: Path, arguments: list[str], sentence: str
+) -> None:
+    """The sentence says what to do."""
+    drill("start", "gqa", "--tests", cwd=tmp_path)
+    path = tmp_path / "test_gqa.py"
+    path.write_text(path.read_text() + "\ndef test_nothing():\n    pass\n")
+    assert sentence in drill("check", *arguments, cwd=tmp_path, code=2).stderr
 
 
 def test_tests_have_no_level(tmp_path: Path) -> None:

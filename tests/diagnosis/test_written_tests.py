@@ -7,7 +7,7 @@ import pytest
 from attn_drill.app.tests_file import hand_out_tests
 from attn_drill.diagnosis.written_tests import grade_tests
 from attn_drill.grading.grader import Grader
-from attn_drill.model.challenge import Challenge, Submission
+from attn_drill.model.challenge import Challenge, Limits, Submission
 from attn_drill.model.tests_report import TestsReport
 from attn_drill.packs import pack_reader
 from tests.support.grading import diagnoser_of
@@ -64,6 +64,7 @@ def test_better_tests_catch_more_mistakes(grader: Grader) -> None:
     assert [each.id for each in weak.mistakes] == [each.id for each in strong.mistakes]
     assert {each.id for each in weak.caught} < {each.id for each in strong.caught}
     assert not strong.passed
+    assert report_of(grader, f"{HEAD}{SHAPE}@pytest.mark.skip{GROUPS}").skipped == ("test_groups",)
 
 
 def test_test_that_refuses_a_right_answer_catches_nothing(grader: Grader) -> None:
@@ -86,16 +87,17 @@ def test_test_that_refuses_a_right_answer_catches_nothing(grader: Grader) -> Non
         ),
         ("import gqa\ndef test_x(:\n    pass\n", "line 2: SyntaxError: invalid syntax"),
         ("import gqa\nimport nothing_like_it\n", "line 2: ModuleNotFoundError: No module named"),
-        (
-            "import gqa\nimport os\nos._exit(0)\n",
-            "the tests do not come to an end on the reference",
-        ),
+        ("import gqa\nimport os\nos._exit(0)\n", "with the reference, the process ended itself"),
+        ("import gqa\nwhile True:\n    pass\n", "with the reference, they took more than 1 second"),
+        (f"{HEAD}@pytest.mark.skip{SHAPE}", "all tests are skipped"),
+        (f"{HEAD}def test_x():\n    pytest.exit('bye')\n", "pytest was ended before all tests"),
     ],
 )
 def test_file_without_a_test_that_runs_is_told_why(
-    grader: Grader, source: str, trouble: str
+    grader: Grader, monkeypatch: pytest.MonkeyPatch, source: str, trouble: str
 ) -> None:
     """Nothing is said about mistakes then."""
+    monkeypatch.setattr(grader.workers, "limits", Limits(seconds=1.0))
     report = report_of(grader, source)
     assert report.trouble.startswith(trouble)
     assert (report.tests, report.mistakes, report.passed) == ((), (), False)

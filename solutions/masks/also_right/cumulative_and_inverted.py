@@ -18,10 +18,10 @@ def causal_mask(q_len, k_len):
 
 
 def decoder_mask(lengths, max_len):
-    m = causal_mask(max_len, max_len).expand(lengths.shape[0], -1, -1, -1).clone()
+    m = causal_mask(max_len, max_len).to(lengths.device).expand(lengths.shape[0], -1, -1, -1).clone()
     return m.masked_fill(~padding_mask(lengths, max_len), False)
 
 
 def cross_attention_mask(src_lengths, tgt_len, src_len):
     p = padding_mask(src_lengths, src_len)
-    return p & torch.ones(tgt_len, 1, dtype=torch.bool)
+    return p & torch.ones(tgt_len, 1, dtype=torch.bool, device=p.device)

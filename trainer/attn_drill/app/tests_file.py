@@ -21,7 +21,8 @@ _HEAD = '''\
 """Tests for {id}: {title}.
 
 `attn-drill check {id} {file}` runs them on right answers,
-which must pass, and on answers with one mistake, which must fail.
+which must pass, and on answers with one mistake, which must fail. Right
+answers may round to float32 inside, so compare their values to 1e-5.
 `python -m pytest {file}` runs them on your own {module}.py.
 """
 
@@ -57,11 +58,13 @@ def hand_out_tests(challenge: Challenge, folder: Path) -> tuple[Path, bool]:
     names = {"id": challenge.id, "title": challenge.title, "file": path.name}
     module = challenge.folder.name
     parts = [_HEAD.format(module=module, **names)]
-    callables = {signature.name: signature for signature in signatures(challenge)}
     for name in challenge.entry:
-        signature = callables.get(name) or callables.get(f"{name}.__init__")
-        call = signature.in_python().replace(".__init__", "") if signature else name
-        shown = textwrap.fill(call, 90, subsequent_indent="    ")
+        calls = [
+            textwrap.fill(each.in_python().replace(".__init__", ""), 90, subsequent_indent="    ")
+            for each in signatures(challenge)
+            if each.name.split(".")[0] == name
+        ]
+        shown = "\n    ".join([*calls, ""]) if calls[1:] else calls[0]
         parts.append(_FIXTURE.format(name=name, module=module, shown=shown))
     parts.append(_TAIL.format(name=challenge.entry[0]))
     write_new(path, "".join(parts))
@@ -85,9 +88,18 @@ def find_tests(
     except DrillError:
         return None
     source = read_source(path, if_empty=f"`attn-drill start {challenge.id} --tests` begins one.")
-    if not re.search(rf"^(import|from) {challenge.folder.name}\b", source, re.MULTILINE):
-        return None
-    return LearnerAnswer(challenge, path, source)
+    module = challenge.folder.name
+    if re.search(rf"^(import|from) {module}\b", source, re.MULTILINE):
+        return LearnerAnswer(challenge, path, source)
+    defines = "|".join(challenge.entry)
+    if re.search(r"^ *def test_", source, re.MULTILINE) and not re.search(
+        rf"^(class|def) ({defines})\b", source, re.MULTILINE
+    ):
+        raise DrillError(
+            f"{path} has tests, but does not import {module}. Tests of {challenge.id} begin with "
+            f"`import {module} as answer`, as `attn-drill start {challenge.id} --tests` writes it."
+        )
+    return None
 
 
 def grade_tests(packs: KnownPacks, tests: LearnerAnswer, seed: int) -> TestsReport:

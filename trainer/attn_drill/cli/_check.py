@@ -107,7 +107,7 @@ def check(
     time_limit: Annotated[float, _TIME] = DEFAULT_LIMITS.seconds,
     memory_limit: Annotated[int, _MEMORY] = DEFAULT_LIMITS.memory_mib,
 ) -> None:
-    """Grade your file on hidden cases, and show what differs and where."""
+    """Grade your file on hidden cases and show what differs, or run the tests in test_ID.py."""
     # 1. Start: cli/entry.py has started a grading server, which imports torch meanwhile.
     from attn_drill.app import grade_file
     from attn_drill.server.messages import Grade
@@ -118,6 +118,10 @@ def check(
     journal, packs = desk.journal, desk.packs
     # 2. Read the file.
     if tests := find_tests(challenge_id, file, packs):
+        if case is not None or html is not None:
+            raise DrillError(
+                "A file of tests has no cases and no page. Leave out --case and --html."
+            )
         raise typer.Exit(_check_tests(tests, seed, packs, as_json=as_json))
     answer = find_answer(challenge_id, file, journal, packs)
     seed = grade_file.fresh_seed() if seed is None else seed

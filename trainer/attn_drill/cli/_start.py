@@ -18,6 +18,7 @@ from attn_drill.cli._command_line import ChallengeId, Desk, StubFolder, Watch, c
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError
 from attn_drill.packs.pack_reader import other_answers
+from attn_drill.packs.question_bank import without_questions
 from attn_drill.packs.stub_levels import Level
 from attn_drill.practice.facts import Hinted, Hunted, Revealed, Reviewed, Started
 from attn_drill.practice.learner_files import read_source
@@ -92,14 +93,15 @@ def _start_tests(challenge: Challenge, folder: Path, level: Level | None, desk: 
     if level is not None:
         raise DrillError(f"--tests writes a file for tests, which has no level {level}.")
     path, was_there = hand_out_tests(challenge, folder)
-    show_prompt(prompt_text(challenge))
+    show_prompt(without_questions(prompt_text(challenge)))
     typer.echo()
     if was_there:
         say(f"{path} is already there and stays unchanged.")
     else:
         say(
             f"{path} is for your tests of an implementation of this task. They must pass on every "
-            "right answer and fail on every wrong answer. Test only what the task promises."
+            "right answer and fail on ten wrong answers, which are drawn anew each time. Test only "
+            "what the task promises."
         )
     option = desk.packs.pack_option(challenge)
     file = shlex.quote(str(path))

@@ -16,12 +16,14 @@ import msgspec
 from attn_drill.diagnosis._behaviour import are_alike
 from attn_drill.diagnosis.patched_references import PatchedReferences, silence
 from attn_drill.grading.grader import Workers
-from attn_drill.model.challenge import OtherAnswer, Submission
+from attn_drill.model.challenge import Limits, OtherAnswer, Submission
 from attn_drill.model.tests_report import FailedTest, FalseAlarm, TestedMistake, TestsReport
 from attn_drill.packs.pack_reader import other_answers
 from attn_drill.worker.protocol import Request, TestResult
+from attn_drill.worker.worker_client import WorkerResult
 
 _MOST_MISTAKES = 10
+_MOST_LINES = 4
 
 # The results of all tests on one implementation; None if the tests did not come to an end.
 Results = list[TestResult] | None
@@ -50,11 +52,18 @@ def grade_tests(
         refusals=[],
         tested_module=challenge.folder.name,
     )
-    results = _run(workers, request, sources, submission)
-    names = tuple(test.name for test in results[0] or () if test.name)
-    report = TestsReport(challenge.id, submission.name, seed, names, answers=len(answers))
-    if not names:
-        return replace(report, trouble=_trouble(results[0]))
+    results, ended = _run(workers, request, sources, submission)
+    on_reference = results[0] or []
+    report = TestsReport(
+        challenge.id,
+        submission.name,
+        seed,
+        tests=tuple(test.name for test in on_reference if test.name and not test.is_skipped),
+        skipped=tuple(test.name for test in on_reference if test.is_skipped),
+        answers=len(answers),
+    )
+    if not report.tests:
+        return replace(report, trouble=_trouble(results[0], ended, workers.limits))
     alarms = tuple(
         FalseAlarm(answer.name, answer.does, failed)
         for answer, tests in zip(answers, results, strict=False)
@@ -115,10 +124,13 @@ def _changes_results(references: PatchedReferences, mistake: str) -> bool:
 
 def _run(
     workers: Workers, request: Request, sources: Sequence[str], submission: Submission
-) -> list[Results]:
-    """Return the results of the tests on each implementation."""
+) -> tuple[list[Results], WorkerResult]:
+    """Return the results of the tests on each implementation, and the end of the last worker.
+
+    There are no further results if the tests do not come to an end on the reference.
+    """
     results: list[Results] = []
-    while len(results) < len(sources):
+    while True:
         left = msgspec.structs.replace(request, implementations=list(sources[len(results) :]))
         ended = workers.run_request(left, submission)
         runs = ended.reply.runs or ended.partial
@@ -126,25 +138,36 @@ def _run(
         # If the worker ended after some results, its time may have been over for this reason alone.
         if ended.how != "replied" and not runs:
             results.append(None)
-    return results
+        if len(results) == len(sources) or results[0] is None:
+            return results, ended
 
 
 def _failed(tests: Results) -> tuple[FailedTest, ...]:
-    """Return the tests that failed. Without a name, the file could not be imported."""
+    """Return the tests that failed. A failure without a name is about the whole file."""
     if tests is None:
         return ()
     return tuple(
-        FailedTest(test.name or "the import", test.failure.splitlines()[0], test.line)
+        FailedTest(test.name or "the file", _in_one_line(test.failure), test.line)
         for test in tests
         if test.failure
     )
 
 
-def _trouble(tests: Results) -> str:
-    """Return why the tests could not run on the reference."""
+def _in_one_line(failure: str) -> str:
+    """Return the first lines of an exception: the numbers of a comparison of tensors follow."""
+    lines = [line.strip() for line in failure.splitlines() if line.strip()]
+    return "; ".join(lines[:_MOST_LINES])
+
+
+def _trouble(tests: Results, ended: WorkerResult, limits: Limits) -> str:
+    """Return why no test ran on the reference."""
+    if tests is None and ended.how == "timeout":
+        return f"with the reference, they took more than {limits.seconds:g} seconds of CPU time"
     if tests is None:
-        return "the tests do not come to an end on the reference"
-    failed = _failed(tests)
-    if failed:
-        return f"line {failed[0].line}: {failed[0].failure}"
+        return f"with the reference, {ended.reason}"
+    if failed := _failed(tests):
+        place = f"line {failed[0].line}: " if failed[0].line else ""
+        return place + failed[0].failure
+    if tests:
+        return "all tests are skipped"
     return "the file has no test: a test is a function whose name begins with `test_`"

@@ -44,7 +44,8 @@ class TestsReport:
     challenge: str
     file: str
     seed: int
-    tests: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()  # that ran
+    skipped: tuple[str, ...] = ()
     trouble: str = ""  # why no test could run, or ""
     answers: int = 0  # the right answers that the tests ran on
     false_alarms: tuple[FalseAlarm, ...] = ()

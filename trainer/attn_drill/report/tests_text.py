@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import groupby
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -32,8 +33,10 @@ def _parts(report: TestsReport, width: int) -> Iterator[RenderableType]:
     caught, count = report.caught, len(report.mistakes)
     refused = len(report.false_alarms)
     yield _line(not refused, f"{report.answers - refused} of {report.answers} right answers pass")
+    seen: set[str] = set()  # a test that is wrong itself fails on all answers
     for alarm in report.false_alarms:
-        yield from _alarm(alarm, width)
+        yield from _alarm(alarm, seen, width)
+        seen |= {failed.test for failed in alarm.tests}
     yield _line(len(caught) == count, f"{len(caught)} of {plural(count, 'mistake')} caught")
     survived = [each for each in report.mistakes if each not in caught]
     if survived:
@@ -41,11 +44,22 @@ def _parts(report: TestsReport, width: int) -> Iterator[RenderableType]:
         for mistake in survived:
             yield Text(wrapped(f"- {mistake.says}", width, "  ", "  "))
     yield Text("\nYour tests", style="bold")
-    for test in report.tests:
-        number = sum(test in each.caught_by for each in report.mistakes)
-        yield Text(f"  {visible(test)}: {plural(number, 'mistake')}")
+    for function, tests in groupby(report.tests, lambda test: test.partition("[")[0]):
+        cases = set(tests)
+        some = f" ({plural(len(cases), 'case')})" if len(cases) > 1 else ""
+        number = sum(not cases.isdisjoint(each.caught_by) for each in report.mistakes)
+        counted = plural(number, "mistake")
+        if cases & seen:
+            counted = (
+                "not counted, because of the false alarm"
+                if cases <= seen
+                else (f"{counted}, without the cases of the false alarm")
+            )
+        yield Text(wrapped(visible(f"{function}{some}: {counted}"), width, "  ", "  "))
+    for test in report.skipped:
+        yield Text(wrapped(visible(f"{test}: skipped"), width, "  ", "  "), style=QUIET)
     if never := sum(not each.ended for each in report.mistakes):
-        yield Text(f"  {plural(never, 'mistake')} crashed or never ended", style=QUIET)
+        yield Text(f"  {plural(never, 'mistake')} crashed the tests or never ended", style=QUIET)
 
 
 def _line(is_right: bool, words: str) -> Text:
@@ -53,10 +67,12 @@ def _line(is_right: bool, words: str) -> Text:
     return Text(f"{sign} {words}", style=style)
 
 
-def _alarm(alarm: FalseAlarm, width: int) -> Iterator[RenderableType]:
-    """Yield the tests that refuse a right answer, with what is special about the answer."""
+def _alarm(alarm: FalseAlarm, seen: Collection[str], width: int) -> Iterator[RenderableType]:
+    """Yield the new tests that refuse a right answer, with what is special about the answer."""
     about = f"a right answer: {alarm.does}" if alarm.does else "the reference"
-    yield Text(wrapped(f"False alarm on {about}", width, "  ", "  "), style="bold")
-    for failed in alarm.tests:
+    tests = [failed for failed in alarm.tests if failed.test not in seen]
+    if tests:
+        yield Text(wrapped(f"False alarm on {about}", width, "  ", "  "), style="bold")
+    for failed in tests:
         place = f", line {failed.line}" if failed.line else ""
         yield Text(wrapped(visible(f"{failed.test}{place}: {failed.failure}"), width, "    ", "  "))

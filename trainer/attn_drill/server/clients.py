@@ -25,6 +25,7 @@ from attn_drill.server.messages import (
     Checked,
     CheckItems,
     Grade,
+    GradeTests,
     Hello,
     Ready,
     Refused,
@@ -112,6 +113,8 @@ class ServerProcess:
         patience = _PATIENCE_SECONDS
         if isinstance(request, Grade):
             patience += _TIMES_THE_LIMIT * request.seconds
+        if isinstance(request, GradeTests):
+            patience += _TIMES_THE_LIMIT * DEFAULT_LIMITS.seconds
         if isinstance(request, CheckItems):
             patience += _TIMES_THE_LIMIT * DEFAULT_LIMITS.seconds * len(request.items)
         deadline = time.monotonic() + patience

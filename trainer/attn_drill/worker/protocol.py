@@ -329,6 +329,7 @@ class TestResult(msgspec.Struct, frozen=True):
     name: Name
     failure: Text = ""  # the exception, or "" if the test passed
     line: Index = 0  # of the file with the tests; 0 if the exception has no line there
+    is_skipped: bool = False  # also if it is expected to fail
 
 
 class RunReply(msgspec.Struct):

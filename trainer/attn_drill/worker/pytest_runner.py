@@ -43,7 +43,9 @@ class _Results:
         name = report.location[2]
         if report.failed:
             self._add(name, report)
-        elif report.when == "call" and report.passed:
+        elif report.skipped:
+            self.tests.setdefault(name, TestResult(name, is_skipped=True))
+        elif report.when == "call":
             self.tests.setdefault(name, TestResult(name))
 
     def _add(self, name: str, report: pytest.CollectReport | pytest.TestReport) -> None:
@@ -80,5 +82,13 @@ def run_tests(path: str, module: str, implementation: str) -> list[TestResult]:
     importlib.invalidate_caches()
     linecache.clearcache()
     results = _Results(name)
-    pytest.main([path, f"--rootdir={folder}", *_OPTIONS], plugins=[results])
-    return list(results.tests.values())
+    code = pytest.main([path, f"--rootdir={folder}", *_OPTIONS], plugins=[results])
+    tests = list(results.tests.values())
+    complete = (
+        pytest.ExitCode.OK,
+        pytest.ExitCode.TESTS_FAILED,
+        pytest.ExitCode.NO_TESTS_COLLECTED,
+    )
+    if code not in complete and not any(test.failure for test in tests):
+        tests.append(TestResult("", "pytest was ended before all tests had run"))
+    return tests
