@@ -62,7 +62,7 @@ class KVCache:
                 raise TypeError(
                     f"update(layer, k, v): {name} must be {wanted}, not {describe(new)}"
                 )
-            if old is not None and [*old[:, :, 0].shape] != [*new[:, :, 0].shape]:
+            if old is not None and (*old.shape[:2], old.shape[3]) != (*new.shape[:2], new.shape[3]):
                 kept, given = list(old.shape), list(new.shape)
                 raise ValueError(
                     f"update(layer, k, v): {name} must be {wanted}. It is {given}, after {kept}"
@@ -402,7 +402,7 @@ def generation_cases(case, sizes):
     """
 
     def new(name, count=3, training=False, **more):
-        known = {**sizes, "L": 4, "B": 17, "V": 31, **more}
+        known = {**sizes, "L": 4, "B": 17, "V": 31, "T": 24, **more}
         made = case(
             f"generation: {name}",
             part="generation",
@@ -419,8 +419,8 @@ def generation_cases(case, sizes):
     yield new("one token, one sequence", count=1, B=1, D=5)
     yield new("no token", count=0, D=5)
     yield new("no token, from training mode", count=0, training=True, D=5)
-    yield new("up to max_seq_len", count=5, D=5)
-    yield new("no token, a prompt of max_seq_len", count=0, D=5, L=9, equal="L T")
+    yield new("up to max_seq_len", count=5, D=5, T=9)
+    yield new("no token, a prompt of max_seq_len", count=0, D=5, L=9, T=9, equal="L T")
     yield new("a prompt of one token", L=1, count=4)
     yield new(
         "from training mode, dropout 0.4",
