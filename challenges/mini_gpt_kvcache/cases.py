@@ -62,7 +62,7 @@ class KVCache:
                 raise TypeError(
                     f"update(layer, k, v): {name} must be {wanted}, not {describe(new)}"
                 )
-            if old is not None and (*old.shape[:2], old.shape[3]) != (*new.shape[:2], new.shape[3]):
+            if old is not None and old[:, :, 0].shape != new[:, :, 0].shape:
                 kept, given = list(old.shape), list(new.shape)
                 raise ValueError(
                     f"update(layer, k, v): {name} must be {wanted}. It is {given}, after {kept}"
@@ -83,7 +83,7 @@ def drive(model, given):
     if given.part == "turns":
         return turns(model, given)
     if given.chunks is None:
-        return {"logits": model(given.tokens)}
+        return {"logits": logits_of(model, given.tokens)}
     cache = KVCache(given.layers)
     logits, lengths, start = [], [], 0
     for length in given.chunks:
@@ -93,17 +93,18 @@ def drive(model, given):
     return {"logits": torch.cat(logits, 1), LENGTHS: " ".join(lengths)}
 
 
-def logits_of(model, tokens, cache):
-    """Call with a cache; return the result if it has logits for all tokens."""
-    found = model(tokens, cache)
+def logits_of(model, tokens, cache=None):
+    """Call the model; return its result if it is a tensor, and with a cache, one for all tokens."""
+    call = "model(tokens)" if cache is None else "model(tokens, cache)"
+    found = model(tokens) if cache is None else model(tokens, cache)
     if not isinstance(found, torch.Tensor):
         raise UnexpectedReturnError(
-            f"model(tokens, cache) must return the logits alone, but it returns {describe(found)}"
+            f"{call} must return the logits alone, but it returns {describe(found)}"
         )
-    if found.dim() != 3 or found.shape[:2] != tokens.shape:
+    if cache is not None and (found.dim() != 3 or found.shape[:2] != tokens.shape):
         raise UnexpectedReturnError(
-            f"model(tokens {list(tokens.shape)}, cache) must return logits [B, n, V], but it "
-            f"returns {describe(found)}"
+            f"{call} must return logits [B, n, V] for tokens {list(tokens.shape)}, but it returns "
+            f"{describe(found)}"
         )
     return found
 
@@ -116,7 +117,7 @@ def turns(model, given):
     for one_half, other_half in halves:
         first.append(logits_of(model, one_half, one_cache))
         second.append(logits_of(model, other_half, other_cache))
-        alone.append(logits_of(model, given.tokens, None))
+        alone.append(logits_of(model, given.tokens))
     return {
         "logits of the first text": torch.cat(first, 1),
         "logits of the second text": torch.cat(second, 1),
@@ -128,12 +129,12 @@ def dropout_in_turn(model, tokens):
     """Call in training mode, in eval mode, and in training mode again, with the same seed."""
     model.train()
     torch.manual_seed(0)
-    first, second = model(tokens), model(tokens)
+    first, second = logits_of(model, tokens), logits_of(model, tokens)
     model.eval()
-    quiet, quiet_again = model(tokens), model(tokens)
+    quiet, quiet_again = logits_of(model, tokens), logits_of(model, tokens)
     model.train()
     torch.manual_seed(0)
-    first_again = model(tokens)
+    first_again = logits_of(model, tokens)
     model.eval()
     return {
         "two calls differ": str(not torch.equal(first, second)),
