@@ -26,8 +26,8 @@ def drive(accept_draft, given):
     longest = given.uniforms.shape[1]
     for parts in zip(*(given.inputs[name] for name in NAMES), strict=True):
         found = accept_draft(*parts)
-        is_row = isinstance(found, torch.Tensor) and found.dim() == 1 and len(found) <= longest
-        if not is_row or found.dtype != torch.int64:
+        is_tensor = isinstance(found, torch.Tensor)
+        if not is_tensor or found.dim() != 1 or len(found) > longest:
             return {"tokens": found}
         rows.append(torch.cat([found, found.new_full((longest - len(found),), -1)]))
     return {"tokens": torch.stack(rows)}
