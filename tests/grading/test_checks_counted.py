@@ -525,6 +525,8 @@ def test_every_challenge_refuses_what_it_forbids(
     probes = {case.probe for case in load_case_set(challenge, SEED).cases}
     if check == "vectorised" and check not in probes:
         pytest.skip("no case of this challenge grows")
+    if challenge.id == "speculative" and form == "a loop":
+        pytest.skip("a loop over the rows is allowed, and only the vocabulary grows")
     source = pack_reader.solution(challenge) + AROUND.format(body=body)
     for name in challenge.entry:
         target = f"{name}.forward" if name[0].isupper() else name

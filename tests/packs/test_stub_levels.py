@@ -136,6 +136,11 @@ def tree_of(source: str) -> str:
     return ast.dump(tree)
 
 
+def is_unfinished(function: ast.FunctionDef) -> bool:
+    """Return whether the last statement of a function raises NotImplementedError."""
+    return ast.unparse(function.body[-1]) == "raise NotImplementedError"
+
+
 def pieces_of_stub(stub: str, *mistakes: Mistake) -> Pieces:
     """Return the pieces under the functions of a stub."""
     return shuffled_pieces(completed(stub, REFERENCE), REFERENCE, mistakes, "sum")
@@ -173,13 +178,17 @@ def test_pieces_make_the_reference_or_a_known_mistake(challenge: Challenge) -> N
 def test_file_is_an_unfinished_stub_that_tells_nothing(challenge: Challenge) -> None:
     """Every function raises NotImplementedError, and its pieces are the only comments under it.
 
-    Their order is wrong, whichever piece of a place the learner takes. Neither the words of a
-    mistake nor a comment of the reference is in the file.
+    A function that the stub gives whole has no pieces. The order of pieces is wrong, whichever
+    piece of a place the learner takes. Neither the words of a mistake nor a comment of the
+    reference is in the file.
     """
     text, pieces = pack_reader.stub(challenge, "arrange"), pieces_in_file(challenge)
     functions = dict(functions_of(text))
+    in_stub = dict(functions_of(pack_reader.stub(challenge, "guided")))
     for name, function in functions.items():
-        assert ast.unparse(function.body[-1]) == "raise NotImplementedError"
+        is_given = name in in_stub and not is_unfinished(in_stub[name])
+        assert is_unfinished(function) != is_given
+        assert not is_given or name not in pieces
         lines = [line for piece in pieces.get(name, []) for line in piece.text.splitlines()]
         assert [line for line in comments_under(text, function) if line] == lines
     for name, of_function in pieces.items():

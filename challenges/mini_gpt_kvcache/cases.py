@@ -1,0 +1,469 @@
+"""Cases for a small GPT with a given cache class: calls in chunks, and generation step by step.
+
+T is max_seq_len, N the number of blocks and P the number of new tokens. The hidden values of every
+MLP are small; see `small_hidden`.
+"""
+
+from dataclasses import replace
+
+import torch
+
+from attn_drill.casekit import (
+    Refusal,
+    TokenMaker,
+    bad_heads,
+    own_scores_far_below_zero,
+    realistic_call,
+    shaped,
+    small_hidden,
+    suites,
+)
+from attn_drill.worker.arguments import own_module
+from attn_drill.worker.execution import functions_of
+from attn_drill.worker.returns import UnexpectedReturnError, describe
+
+AS_ASKED = "the prompt, then one token a step"
+MANY = 24  # calls whose results are averaged
+TURNS = ("two calls differ", "two calls in eval mode differ", "training mode after eval mode")
+MEANS = ("mean of the embeddings", "mean of the attention", "mean of the MLP")
+LENGTHS = "cache.length after each call"
+
+
+class KVCache:
+    """The class of the task. It explains wrong calls, which the class of the task does not."""
+
+    def __init__(self, num_layers):
+        self.keys = [None] * num_layers
+        self.values = [None] * num_layers
+        self.length = 0
+
+    def update(self, layer, k, v):
+        """Add k, v [B, H, n, D] of new tokens to a layer; return k, v of all its tokens."""
+        self.check(layer, k, v)
+        if self.keys[layer] is not None:
+            k = torch.cat([self.keys[layer], k], dim=2)
+            v = torch.cat([self.values[layer], v], dim=2)
+        self.keys[layer] = k
+        self.values[layer] = v
+        if layer == len(self.keys) - 1:
+            self.length = k.shape[2]
+        return k, v
+
+    def check(self, layer, k, v):
+        """Raise an exception if an update cannot work."""
+        count = len(self.keys)
+        if not isinstance(layer, int):
+            raise TypeError(f"update(layer, k, v): layer must be an int, not {describe(layer)}")
+        if not -count <= layer < count:
+            raise IndexError(f"update(layer, k, v): layer is {layer}, but there are {count} layers")
+        for name, new, old in (("k", k, self.keys[layer]), ("v", v, self.values[layer])):
+            wanted = "[B, H, n, D] of the new tokens"
+            if not isinstance(new, torch.Tensor) or new.dim() != 4:
+                raise TypeError(
+                    f"update(layer, k, v): {name} must be {wanted}, not {describe(new)}"
+                )
+            if old is not None and old[:, :, 0].shape != new[:, :, 0].shape:
+                kept, given = list(old.shape), list(new.shape)
+                raise ValueError(
+                    f"update(layer, k, v): {name} must be {wanted}. It is {given}, after {kept}"
+                )
+
+    def __getattr__(self, name):
+        raise AttributeError(f"the KVCache of the task has no {name!r}")
+
+
+def drive(model, given):
+    """Feed the tokens in chunks, or generate."""
+    if given.part == "generation":
+        return generation(own_module(model), functions_of(model).generate, given)
+    if given.part == "dropout":
+        return dropout_in_turn(own_module(model), given.tokens)
+    if given.part == "averages":
+        return averages(own_module(model), given.tokens)
+    if given.part == "turns":
+        return turns(model, given)
+    if given.chunks is None:
+        return {"logits": logits_of(model, given.tokens)}
+    cache = KVCache(given.layers)
+    logits, lengths, start = [], [], 0
+    for length in given.chunks:
+        logits.append(logits_of(model, given.tokens[:, start : start + length], cache))
+        lengths.append(str(cache.length))
+        start += length
+    return {"logits": torch.cat(logits, 1), LENGTHS: " ".join(lengths)}
+
+
+def logits_of(model, tokens, cache=None):
+    """Call the model; return its result if it is a tensor, and with a cache, one for all tokens."""
+    call = "model(tokens)" if cache is None else "model(tokens, cache)"
+    found = model(tokens) if cache is None else model(tokens, cache)
+    if not isinstance(found, torch.Tensor):
+        raise UnexpectedReturnError(
+            f"{call} must return the logits alone, but it returns {describe(found)}"
+        )
+    if cache is not None and (found.dim() != 3 or found.shape[:2] != tokens.shape):
+        raise UnexpectedReturnError(
+            f"{call} must return logits [B, n, V] for tokens {list(tokens.shape)}, but it returns "
+            f"{describe(found)}"
+        )
+    return found
+
+
+def turns(model, given):
+    """Feed two texts with a cache for each, in turn, with a call without a cache between them."""
+    one_cache, other_cache = KVCache(given.layers), KVCache(given.layers)
+    halves = zip(given.one_tokens.chunk(2, 1), given.other_tokens.chunk(2, 1), strict=True)
+    first, second, alone = [], [], []
+    for one_half, other_half in halves:
+        first.append(logits_of(model, one_half, one_cache))
+        second.append(logits_of(model, other_half, other_cache))
+        alone.append(logits_of(model, given.tokens))
+    return {
+        "logits of the first text": torch.cat(first, 1),
+        "logits of the second text": torch.cat(second, 1),
+        "logits without a cache": torch.cat(alone, 1),
+    }
+
+
+def dropout_in_turn(model, tokens):
+    """Call in training mode, in eval mode, and in training mode again, with the same seed."""
+    model.train()
+    torch.manual_seed(0)
+    first, second = logits_of(model, tokens), logits_of(model, tokens)
+    model.eval()
+    quiet, quiet_again = logits_of(model, tokens), logits_of(model, tokens)
+    model.train()
+    torch.manual_seed(0)
+    first_again = logits_of(model, tokens)
+    model.eval()
+    return {
+        "two calls differ": str(not torch.equal(first, second)),
+        "two calls in eval mode differ": str(not torch.equal(quiet, quiet_again)),
+        "training mode after eval mode": agreement(torch.allclose(first, first_again), "before"),
+    }
+
+
+def averages(model, tokens):
+    """Return whether the mean of many calls in training mode is the result of eval mode.
+
+    In the case for this, the input of ln_f has a third of its features from the embeddings, a third
+    from the attention, and a third from the MLP.
+    """
+    streams = []
+    hooks = [
+        part.register_forward_pre_hook(lambda _, arguments: streams.append(arguments[0]))
+        for name, part in model.named_modules()
+        if name.split(".")[-1] == "ln_f"
+    ]
+    try:
+        model.eval()
+        model(tokens)
+        model.train()
+        torch.manual_seed(0)
+        for _ in range(MANY):
+            model(tokens)
+    finally:
+        model.eval()
+        for hook in hooks:
+            hook.remove()
+    if len(streams) != MANY + 1:  # ln_f is not called as a module
+        return dict.fromkeys(MEANS, agreement(True, "in eval mode"))
+    shares = sum(streams[1:]) / MANY / streams[0]
+    return {
+        name: agreement(abs(float(part.mean()) - 1) < 0.2, "in eval mode")
+        for name, part in zip(MEANS, shares.chunk(3, dim=-1), strict=True)
+    }
+
+
+def agreement(same, when):
+    """Return "as ..." or "not as ..."."""
+    return f"as {when}" if same else f"not as {when}"
+
+
+def mode_of(model):
+    """Return the mode of a model and all of its modules."""
+    modes = {module.training for module in model.modules()}
+    return "mixed" if len(modes) > 1 else "training" if True in modes else "eval"
+
+
+def generation(model, generate, given):
+    """Generate tokens; note the tokens that are fed, the recording of gradients, and the mode."""
+    modes = [(module, module.training) for module in model.modules()]
+    recorded, fed = set(), []
+
+    def note(module, arguments):
+        recorded.add(torch.is_grad_enabled())
+        if module is last_norm:
+            fed.append(arguments[0].shape[1])
+
+    norms = [part for name, part in model.named_modules() if name.split(".")[-1] == "ln_f"]
+    last_norm = norms[0] if norms else None
+    hooks = [module.register_forward_pre_hook(note) for module in model.modules()]
+    try:
+        model.train(given.training)
+        before = mode_of(model)
+        torch.manual_seed(0)
+        with torch.enable_grad():
+            tokens = generate(model, given.tokens, given.new)
+        return {
+            "tokens": tokens,
+            "tokens fed": in_words(fed, given.tokens.shape[1], given.new),
+            "records gradients": str(True in recorded),
+            "mode of the model": f"{before} before generate(), {mode_of(model)} after it",
+        }
+    finally:
+        for hook in hooks:
+            hook.remove()
+        for module, mode in modes:
+            module.training = mode
+
+
+def in_words(fed, prompt, new):
+    """Return the numbers of tokens of all calls; a last call more is allowed."""
+    if new == 0:
+        return AS_ASKED if not fed else " ".join(map(str, fed))
+    wanted = [prompt] + [1] * (new - 1)
+    return AS_ASKED if fed in (wanted, [*wanted, 1]) else " ".join(map(str, fed))
+
+
+class CacheMaker(TokenMaker):
+    """Make cases for models with a number of blocks. Calls without `chunks` get no cache."""
+
+    def __call__(
+        self, name, *, part="model", layers=2, chunks=None, inputs=None, hidden=0.02, **more
+    ):
+        """Return one case."""
+        given = {"part": part, "layers": layers, "chunks": chunks, **(inputs or {})}
+        init = {"num_layers": layers, **more.pop("init", {})}
+        quiet = dict(more.pop("parameters", None) or {})
+        for layer in range(layers):
+            width = self.with_products(more)["M"]
+            quiet |= small_hidden(self.draw, f"blocks.{layer}.mlp", width, hidden)
+        if chunks is not None:
+            more["L"] = sum(chunks)
+        made = super().__call__(name, inputs=given, parameters=quiet, init=init, **more)
+        plain = {LENGTHS: "str"} if chunks is not None else {}
+        return replace(made, part="generation" if part == "generation" else "model", plain=plain)
+
+
+def maker(draw, inputs, outputs):
+    """Return a maker of cases with these inputs and outputs."""
+    return CacheMaker(
+        draw,
+        init={"vocab_size": "V", "d_model": "M", "num_heads": "H", "max_seq_len": "T"},
+        inputs=inputs,
+        outputs=outputs,
+        products={"M": "H D"},
+    )
+
+
+def cases(draw):
+    """Yield the cases on which a submission runs."""
+    model = maker(draw, {"tokens": "B L"}, {"logits": "B L V"})
+    sizes = {"B": 2, "L": 7, "V": 13, "H": 3, "D": 4, "T": 9}
+    yield from model_cases(model, sizes)
+    yield from chunk_cases(model, sizes)
+    yield from growing(model)
+    inputs = {"tokens": "B L", "one_tokens": "B S", "other_tokens": "B S"}
+    outputs = dict.fromkeys(("logits of the first text", "logits of the second text"), "B S V")
+    outputs["logits without a cache"] = "B twice V"
+    several = maker(draw, inputs, outputs)
+    for words, S in (("three tokens", 6), ("one token", 2)):
+        yield several(
+            f"two caches in turn, {words} a call",
+            part="turns",
+            check="properties",
+            gradients=False,
+            S=S,
+            more_sizes={"twice": 8},
+            **(sizes | {"B": 7, "L": 4, "D": 5}),
+        )
+    new = maker(draw, {"tokens": "B L"}, {"tokens": "B length"})
+    yield from generation_cases(new, sizes)
+
+
+def model_cases(case, sizes):
+    """Yield single calls without a cache."""
+
+    def whole(name, **more):
+        return case(f"no cache, {name}", **{**sizes, **more})
+
+    yield whole("two blocks")
+    yield whole("one block", layers=1, B=3, L=5, V=11, H=2, D=4, T=8)
+    yield whole("three blocks", layers=3, B=2, L=4, V=7, H=3, D=5, T=6)
+    yield whole("as many tokens as positions", L=9, equal="L T")
+    yield whole("one token, one head", B=3, L=1, V=11, H=1, D=6, T=5)
+    same = {"B": 4, "L": 4, "V": 4, "H": 4, "D": 4, "T": 4, "equal": "B L V H D T"}
+    yield whole("all sizes equal", **same)
+    yield whole("hidden values near 0.1", hidden=0.1, gradients=False)
+    yield from (
+        replace(found, name=f"no cache, {found.name}") for found in suites.dtypes(case, **sizes)
+    )
+    yield whole("own scores near -100", gradients=False, **steep(case.draw))
+    yield whole("training mode, dropout 0", mode="train", check="train/eval")
+    # This probability drops nothing, so the results are those of eval mode.
+    rare = {"mode": "train", "init": {"dropout": 1e-9}, "check": "train/eval"}
+    yield whole("training mode, dropout 1e-9", **rare)
+    yield whole("eval mode, dropout 0.4", init={"dropout": 0.4}, check="train/eval")
+    drops = {
+        "outputs": {},
+        "init": {"dropout": 0.4},
+        "check": "train/eval",
+        "gradients": False,
+    }
+    changes = whole("training, eval and training mode, dropout 0.4", part="dropout", **drops)
+    yield replace(changes, plain=dict.fromkeys(TURNS, "str"))
+    single = {**drops, "part": "averages", "B": 64, "L": 1, "layers": 1, "hidden": 1.0}
+    single["parameters"] = branches_apart(case.draw, 13, 9)
+    means = whole("training mode, dropout 0.4, mean of many calls", **single)
+    yield replace(means, plain=dict.fromkeys(MEANS, "str"))
+
+
+def branches_apart(draw, vocabulary, positions):
+    """Return weights with which embeddings, attention and MLP give four of twelve features each.
+
+    The norms give constants. With one token, its only attention weight is 1.
+    """
+    width = 12
+    rows = torch.arange(width)[:, None] // 4
+    tokens = draw.normal(vocabulary, width) * (rows.T == 0)
+    return {
+        "tok_emb.weight": tokens,
+        "pos_emb.weight": torch.zeros(positions, width),
+        "blocks.0.ln_1.weight": torch.zeros(width),
+        "blocks.0.ln_2.weight": torch.zeros(width),
+        "blocks.0.attn.o_proj.weight": torch.eye(width) * (rows == 1),
+        "blocks.0.attn.o_proj.bias": torch.zeros(width),
+        "blocks.0.mlp.proj.weight": draw.normal(width, 4 * width) * (rows == 2),
+        "blocks.0.mlp.proj.bias": torch.zeros(width),
+    }
+
+
+def steep(draw):
+    """Return a block whose hidden scores are above the visible scores by about 100."""
+    parameters = own_scores_far_below_zero(draw, 12)
+    return {"layers": 1, "parameters": parameters, "B": 6, "dtype": "float64"}
+
+
+def chunk_cases(case, sizes):
+    """Yield calls in chunks with one cache."""
+    for name, chunks, more in (
+        ("a prompt, then single tokens", (4, 1, 1, 1), {}),
+        ("single tokens from the beginning", (1, 1, 1, 1, 1, 1, 1), {}),
+        ("one call", (7,), {}),
+        ("one call with a single token", (1,), {}),
+        ("two chunks", (3, 4), {}),
+        ("a long chunk after one token", (1, 6), {}),
+        ("three chunks, one block", (2, 3, 2), {"layers": 1}),
+        ("three chunks, three blocks", (2, 1, 4), {"layers": 3, "D": 5}),
+        ("up to the last position", (5, 4), {"equal": "L T"}),
+        ("as many new tokens as heads", (2, 3), {}),
+        ("one head, one sequence", (3, 4), {"B": 1, "H": 1}),
+        ("as many sequences as heads and tokens", (3, 3), {"B": 3, "equal": "B H"}),
+        ("float64", (3, 1, 3), {"dtype": "float64"}),
+        ("bfloat16", (3, 1, 3), {"dtype": "bfloat16"}),
+        ("own scores near -100", (3, 4), steep(case.draw)),
+        ("training mode", (4, 1, 2), {"mode": "train", "check": "train/eval"}),
+        ("eval mode, dropout 0.4", (3, 4), {"init": {"dropout": 0.4}, "check": "train/eval"}),
+    ):
+        # Gradients that reach earlier chunks through the cache are a matter of taste.
+        yield case(f"chunks: {name}", **{"chunks": chunks, "gradients": False, **sizes, **more})
+
+
+def growing(case):
+    """Yield calls in two sizes, whose operations are counted, and calls with a limit of work."""
+    small = {"B": 2, "V": 7, "H": 3, "D": 4, "T": 60}
+    large = small | {"B": 8, "H": 6, "V": 11}
+    for name, few, many in (
+        ("no cache", None, None),
+        ("a chunk", (5, 3), (40, 13)),
+        ("a step", (5, 1), (40, 1)),
+    ):
+        short = case(f"{name}, small", probe="vectorised", chunks=few, **small | {"L": 5})
+        long = case(f"{name}, large", probe="vectorised", chunks=many, **large | {"L": 33})
+        yield replace(short, larger=long)
+    for name, chunks in (("a step", (40, 1)), ("a chunk", (20, 20))):
+        name = f"{name} after a long prompt"
+        limit = work_of(chunks, **small) * 5 // 4
+        yield case(name, probe="work", limit=limit, chunks=chunks, gradients=False, **small)
+
+
+def work_of(chunks, B, V, H, D, T, layers=2):
+    """Return the multiplications and additions of all products, with scores for every key."""
+    width, tokens = H * D, sum(chunks)
+    scores = sum(chunk * sum(chunks[: place + 1]) for place, chunk in enumerate(chunks))
+    of_layer = tokens * 12 * width**2 + 2 * scores * width
+    return 2 * B * (layers * of_layer + tokens * width * V)
+
+
+def generation_cases(case, sizes):
+    """Yield generations in float64, so that no two logits are equal up to rounding.
+
+    A wrong context may give the right token by luck, so there are many sequences.
+    """
+
+    def new(name, count=3, training=False, **more):
+        known = {**sizes, "L": 4, "B": 17, "V": 31, "T": 24, **more}
+        made = case(
+            f"generation: {name}",
+            part="generation",
+            inputs={"new": count, "training": training},
+            outputs={"tokens": "B length"},
+            dtype="float64",
+            gradients=False,
+            **{**known, "more_sizes": {"length": known["L"] + count, "P": count}},
+        )
+        words = ("tokens fed", "records gradients", "mode of the model")
+        return replace(made, plain=dict.fromkeys(words, "str"))
+
+    yield new("three tokens", D=5)
+    yield new("one token, one sequence", count=1, B=1, D=5)
+    yield new("no token", count=0, D=5)
+    yield new("no token, from training mode", count=0, training=True, D=5)
+    yield new("up to max_seq_len", count=5, D=5, T=9)
+    yield new("no token, a prompt of max_seq_len", count=0, D=5, L=9, T=9, equal="L T")
+    yield new("a prompt of one token", L=1, count=4)
+    yield new(
+        "from training mode, dropout 0.4",
+        count=2,
+        training=True,
+        D=5,
+        init={"dropout": 0.4},
+        check="train/eval",
+    )
+
+
+def refusals():
+    """Yield sizes and lengths that must be refused."""
+    rest = {"vocab_size": 11, "num_layers": 1, "max_seq_len": 5}
+    yield from bad_heads(**rest)
+    init = {"init": {**rest, "d_model": 6, "num_heads": 2}, "only_value_error": True}
+    tokens = torch.zeros(2, 6, dtype=torch.int64)
+    given = {"part": "model", "tokens": tokens, "layers": 1, "chunks": None}
+    why = "there are 6 tokens, but max_seq_len is 5"
+    shown = "MiniGPT.forward(tokens [2, 6])"
+    yield Refusal(why, given, shown_call=shown, **init)
+    why = "there are 3 cached and 3 new tokens, but max_seq_len is 5"
+    shown = "MiniGPT.forward(tokens [2, 3], cache)"
+    yield Refusal(why, given | {"chunks": (3, 3)}, shown_call=shown, **init)
+    given = {"part": "generation", "tokens": tokens[:, :3], "new": 3, "training": False}
+    why = "a prompt of 3 and 3 new tokens, but max_seq_len is 5"
+    yield Refusal(why, given, shown_call="generate(model, tokens [2, 3], 3)", **init)
+
+
+def realistic():
+    """Return the call that is measured after a pass: a decode step of GPT-2 small."""
+    return realistic_call(
+        "GPT-2 small, a prompt of 255 tokens and one step",
+        init={
+            "vocab_size": 50257,
+            "d_model": 768,
+            "num_heads": 12,
+            "num_layers": 12,
+            "max_seq_len": 1024,
+        },
+        part="model",
+        tokens=shaped(1, 256, dtype="int64"),
+        layers=12,
+        chunks=(255, 1),
+    )
