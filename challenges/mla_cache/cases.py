@@ -7,6 +7,7 @@
     chunks                      the lengths of the steps that make up x; each step uses the cache of
                                 the step before
     before, other, branch, branch_from    as in `casekit.caches`
+    caches                      the number of calls on x whose caches are all kept
 
 Lengths are odd; all other sizes are even.
 """
@@ -34,6 +35,9 @@ def drive(attention, given):
     past = (given.past_c_kv, given.past_k_rope) if "past_c_kv" in given.inputs else None
     if "before" in given.inputs:
         list(steps(attention, given.before, (given.before.shape[1] - 1, 1)))
+    if "caches" in given.inputs:
+        kept = [list(steps(attention, given.x, given.chunks)) for _ in range(given.caches)]
+        return kept[-1][-1]
     own_steps = steps(attention, given.x, given.chunks, past)
     if "other" in given.inputs:
         other_steps = steps(attention, given.other, given.chunks)
@@ -169,6 +173,7 @@ def cases(draw):
     yield from sequence_cases(case, sizes)
     yield from layout_cases(case, sizes)
     yield from growth_cases(case, sizes)
+    yield held_case(case)
 
 
 def step_cases(case, sizes, wide):
@@ -364,6 +369,17 @@ def growth_cases(case, sizes):
         yield from suites.growth(case, name, {**sizes, **base, **few}, {**large, **many})
     few = {**sizes, "B": 1, "chunks": (5,), "base": 321.0}
     yield from suites.growth(case, "length, no cache", few, {"chunks": (301,)})
+
+
+def held_case(case):
+    """Return many caches, whose memory is counted.
+
+    They hold 2560 entries together, and one call holds about 10,000 for a moment. The keys and
+    values of all heads and caches would have 92,160.
+    """
+    sizes = {"B": 1, "H": 16, "M": 12, "Rq": 7, "Rkv": 6, "Dn": 8, "Dr": 2, "Dv": 10}
+    more = {"inputs": {"caches": 64}, "probe": "held", "limit": 80_000, **sizes}
+    return case("64 caches, held", chunks=(5,), **more)
 
 
 def realistic():
