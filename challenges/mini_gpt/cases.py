@@ -458,6 +458,11 @@ def training_cases(case, sizes):
     yield steps("gradients smaller than max_norm 1000", max_norm=1000.0, rate=0.05)
     yield steps("three steps with momentum", count=3, rate=0.1, momentum=0.9)
     yield steps("float64", dtype="float64", B=5, L=6)
+    # A line with a wrong size raises an exception in most cases. In these two it may run, so
+    # that the other mistakes of a bug hunt show next to it.
+    same = {"B": 4, "L": 4, "V": 4, "H": 4, "D": 4, "T": 4, "equal": "B L V H D T"}
+    yield steps("all sizes equal", **same)
+    yield steps("one head, three sequences", B=3, H=1, D=12)
     yield steps("dropout 0.4", rate=0.0, only_mode=True, init={"dropout": 0.4}, check="train/eval")
 
 
@@ -491,6 +496,9 @@ def generation_cases(case, sizes):
     yield new("past the last position", count=4, T=7)
     yield new("a prompt longer than max_seq_len", count=2, L=8, T=6)
     yield new("a prompt of one token", L=1, count=4)
+    same = {"B": 4, "L": 4, "V": 4, "H": 4, "D": 4, "T": 4, "equal": "B L V H D T"}
+    yield new("all sizes equal", count=1, **same)
+    yield new("one head, three sequences", B=3, H=1, D=12)
     yield new(
         "from training mode, dropout 0.4",
         count=2,
