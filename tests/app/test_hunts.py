@@ -6,7 +6,7 @@ from attn_drill.app.hunts import (
     choose_bugs,
     continued,
     debugging_challenge,
-    follow_up_of,
+    follow_ups_of,
 )
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
@@ -23,10 +23,11 @@ def test_same_seed_gives_the_same_bugs() -> None:
     assert len({mistake.id for mistake in first}) == 2
 
 
-def test_follow_up_defines_the_same_class() -> None:
-    """The small GPT continues with its cache; grouped-query attention has no such follow-up."""
-    assert follow_up_of(BY_ID["mini-gpt"], CHALLENGES) == BY_ID["mini-gpt-cache"]
-    assert follow_up_of(BY_ID["gqa"], CHALLENGES) is None
+def test_follow_ups_are_those_of_the_challenge_that_a_pack_has() -> None:
+    """The small GPT continues with its cache; grouped-query attention has no follow-up."""
+    assert follow_ups_of(BY_ID["mini-gpt"], CHALLENGES)[0].entry[0] == "MiniGPT"
+    assert follow_ups_of(BY_ID["mini-gpt"], [BY_ID["gqa"]]) == []
+    assert follow_ups_of(BY_ID["gqa"], CHALLENGES) == []
 
 
 def test_follow_up_begins_with_the_repaired_text() -> None:
@@ -35,6 +36,12 @@ def test_follow_up_begins_with_the_repaired_text() -> None:
     assert "the repaired file of mini-gpt" in text
     assert "Old." not in text
     assert text.endswith("import torch\n")
+
+
+def test_follow_up_with_another_class_begins_with_its_stub() -> None:
+    """The repaired file is of no use there."""
+    text = continued(BY_ID["mini-gpt"], BY_ID["sdpa"], "import torch\n")
+    assert text == pack_reader.stub(BY_ID["sdpa"])
 
 
 def test_debugging_round_has_a_challenge_with_parts_or_a_named_challenge() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import catalogue, pack_reader
-from attn_drill.packs.catalogue import KnownPacks
+from attn_drill.packs.catalogue import KnownPacks, Route
 from tests.support.cli import Run
 from tests.support.packs import BUILT_IN, install_pack, make_pack
 
@@ -142,6 +142,21 @@ def test_broken_challenge_is_left_out(tmp_path: Path, run: Run) -> None:
     assert f"{file} is not valid TOML" in torn
     assert run("start", "torn", "--pack", str(pack))[0] == 2
     assert run("start", "fine", "--pack", str(pack))[0] == 0
+
+
+def test_route_leaves_out_what_no_pack_has(tmp_path: Path) -> None:
+    """A sentence names the file and the id; a file that cannot be read is named, too."""
+    pack = make_pack(tmp_path / "pack", "extra")
+    path = pack / "challenges" / "routes.toml"
+    path.write_text('[[route]]\ntitle = "Short"\nchallenges = ["extra", "gpa", "gqa"]\n')
+    catalogue = KnownPacks((pack,)).catalogue()
+    assert catalogue.routes[0] == Route("Short", ("extra", "gqa"))
+    assert [route.title for route in catalogue.routes[1:]] == ["One evening", "Two weeks"]
+    assert catalogue.troubles == (f"{path} names 'gpa', which no pack has; it is left out.",)
+    path.write_text("[[route]]\n")
+    (trouble,) = KnownPacks((pack,)).catalogue().troubles
+    assert str(path) in trouble
+    assert "title" in trouble
 
 
 def test_circle_through_two_packs_is_reported(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from attn_drill.practice.schedule import agenda
+from attn_drill.packs.catalogue import Route
+from attn_drill.practice.schedule import agenda, route_states
 from attn_drill.practice.statistics import Stats
 from attn_drill.session._menu_screen import Menu, MenuChoice, MenuScreen
 from tests.support.cli import CHALLENGES, ENTRIES, NOW, PASSED_IN_SHORT
@@ -63,6 +64,22 @@ def test_recommended_then_due_then_under_way_then_topics(size: tuple[int, int]) 
 def options(pilot: Pilot[Any]) -> list[Option]:
     """Return the rows and the titles."""
     return list(pilot.app.screen.query_one(OptionList).options)
+
+
+def test_route_that_is_not_completed_is_a_row_that_starts_its_next_challenge() -> None:
+    """A completed route has no row."""
+    routes = [Route("One evening", ("gqa", "mha")), Route("An hour", ("gqa",))]
+    states = route_states(routes, {"gqa"})
+    assert [str(state) for state in states] == ["1 of 2, next: mha", "1 of 1, all passed"]
+
+    async def script(pilot: Pilot[Any]) -> None:
+        rows = [str(option.prompt) for option in options(pilot)]
+        place = rows.index("Routes")
+        assert rows[place + 1].split() == "One evening 1 of 2, next: mha".split()
+        assert rows[place + 2] == "Due today"
+        await pilot.press(*["down"] * 1, "enter")
+
+    assert name_of(drive(script, routes=states)) == "start mha"
 
 
 def test_row_under_the_cursor_says_what_enter_does() -> None:

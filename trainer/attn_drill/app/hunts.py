@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from random import Random
@@ -60,12 +61,12 @@ def debugging_challenge(
 ) -> Challenge:
     """Return the challenge of a debugging round.
 
-    Challenges whose parts are told apart, and that another challenge continues, are preferred.
+    Challenges whose parts are told apart are preferred, and of these the challenge that most others
+    continue.
     """
     with_parts = [challenge for challenge in candidates if challenge.parts]
     if with_parts:
-        with_follow_up = [each for each in with_parts if follow_up_of(each, challenges)]
-        return (with_follow_up or with_parts)[0]
+        return max(with_parts, key=lambda challenge: len(challenge.continued_by))
     if topic is not None and len(candidates) == 1:
         return candidates[0]
     suitable = [challenge.id for challenge in challenges if challenge.parts]
@@ -75,12 +76,10 @@ def debugging_challenge(
     )
 
 
-def follow_up_of(challenge: Challenge, challenges: Sequence[Challenge]) -> Challenge | None:
-    """Return the challenge that continues with the repaired file, or None."""
-    for other in challenges:
-        if challenge.id in other.builds_on and other.entry[0] == challenge.entry[0]:
-            return other
-    return None
+def follow_ups_of(challenge: Challenge, challenges: Sequence[Challenge]) -> list[Challenge]:
+    """Return the challenges that follow in a debugging round, in order."""
+    by_id = {other.id: other for other in challenges}
+    return [by_id[name] for name in challenge.continued_by if name in by_id]
 
 
 def hand_out_follow_up(
@@ -98,9 +97,22 @@ def hand_out_follow_up(
 
 
 def continued(challenge: Challenge, follow_up: Challenge, source: str) -> str:
-    """Return the repaired text with a first docstring that names the follow-up."""
+    """Return the text with which a follow-up begins.
+
+    This is the stub, or the repaired text if the follow-up defines the same class: with a docstring
+    that names the follow-up, and with the classes and functions that the stub gives.
+    """
+    stub = pack_reader.stub(follow_up)
+    if challenge.entry[0] != follow_up.entry[0]:
+        return stub
     head = (
         f'"""{follow_up.title}: the repaired file of {challenge.id}, to continue with.\n\n'
         f'The stub shows the new interface: attn-drill reset {follow_up.id}\n"""\n'
     )
-    return head + altered_reference.without_docstring(source)
+    given = [
+        ast.get_source_segment(stub, node) or ""
+        for node in ast.parse(stub).body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name not in follow_up.entry
+    ]
+    parts = [altered_reference.without_docstring(source).rstrip("\n"), *given]
+    return head + "\n\n\n".join(parts) + "\n"

@@ -207,7 +207,7 @@ def _show(answer: LearnerAnswer, report: Report, output: _Output, option: str) -
 
 def _end_hunt(answer: LearnerAnswer, report: Report, hunted: tuple[str, ...], desk: Desk) -> None:
     """Show the repaired mistakes. After several, hand out the challenge that continues."""
-    from attn_drill.app.hunts import follow_up_of, hand_out_follow_up
+    from attn_drill.app.hunts import follow_ups_of, hand_out_follow_up
     from attn_drill.report.question_text import describe_mistakes
 
     challenge, packs = answer.challenge, desk.packs
@@ -216,9 +216,10 @@ def _end_hunt(answer: LearnerAnswer, report: Report, hunted: tuple[str, ...], de
         say(f"\nNot repaired yet. Go on, and grade the file again. {give_up} gives up.")
         return
     typer.echo("\n" + describe_mistakes(challenge, hunted, width()))
-    follow_up = follow_up_of(challenge, packs.catalogue().challenges)
-    if len(hunted) == 1 or follow_up is None:
+    follow_ups = follow_ups_of(challenge, packs.catalogue().challenges)
+    if len(hunted) == 1 or not follow_ups:
         return
+    follow_up = follow_ups[0]
     path = hand_out_follow_up(challenge, follow_up, answer.path, desk.journal)
     say(f"\nNext: {follow_up.title}. {path} is your repaired file, to continue with.")
     folder = "" if path.parent == Path() else f" --dir {shlex.quote(str(path.parent))}"

@@ -17,7 +17,8 @@ from attn_drill.cli._command_line import AsJson, Desk, complete_id, in_columns
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Attempted, Diagnosed, Reviewed
-from attn_drill.practice.progress import ChallengeProgress, progress_of
+from attn_drill.practice.progress import ChallengeProgress, passed_challenges, progress_of
+from attn_drill.practice.schedule import route_states
 from attn_drill.report.wording import visible
 
 SCHEMA = "attn-drill.conventions/1"
@@ -64,6 +65,12 @@ def list_challenges(context: typer.Context, as_json: AsJson = False) -> None:
     colours = {"passed": "blue", "started": "yellow"} if is_coloured() else {}
     for line in in_columns([*heads, "title"], table, width(), colours):
         typer.echo(line)
+    passed = passed_challenges(desk.journal.facts())
+    states = route_states(catalogue.routes, passed)
+    longest = max((len(state.title) for state in states), default=0)
+    typer.echo()
+    for state in states:
+        typer.echo(f"{visible(state.title):<{longest}}  {state}")
     typer.echo("\nattn-drill start ID hands out a challenge.")
 
 

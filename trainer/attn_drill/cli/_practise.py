@@ -30,7 +30,13 @@ from attn_drill.packs.stub_levels import Level
 from attn_drill.practice.facts import Started
 from attn_drill.practice.journal import Journal
 from attn_drill.practice.progress import path_of, progress_of, rated_reviews, since_start
-from attn_drill.practice.schedule import AgendaEntry, agenda, next_challenge, recommended
+from attn_drill.practice.schedule import (
+    AgendaEntry,
+    agenda,
+    next_challenge,
+    recommended,
+    route_states,
+)
 from attn_drill.practice.statistics import Stats, statistics
 
 if TYPE_CHECKING:
@@ -239,7 +245,9 @@ def _choose(desk: Desk, notice: str) -> tuple[Stats, MenuChoice | None]:
         return f"Enter goes on with {path}." if path.exists() else f"Enter writes {path}."
 
     topics = read_bank(catalogue.roots).titles
-    return stats, choose(Menu(entries, recommended(entries), topics, plan, stats, now, notice))
+    routes = route_states(catalogue.routes, stats.passed)
+    best = recommended(entries)
+    return stats, choose(Menu(entries, best, topics, plan, stats, now, notice, routes))
 
 
 def _path(entry: AgendaEntry, journal: Journal) -> Path:

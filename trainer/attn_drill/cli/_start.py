@@ -255,7 +255,7 @@ def _repair(challenge: Challenge, path: Path, minutes: int | None, desk: Desk) -
 
     After the repair of several bugs, the challenge that continues with the file comes next.
     """
-    from attn_drill.app.hunts import follow_up_of, hand_out_follow_up, hunt_task
+    from attn_drill.app.hunts import follow_ups_of, hand_out_follow_up, hunt_task
     from attn_drill.cli._practise import practise
     from attn_drill.session import SessionRequest, run_session
 
@@ -282,9 +282,9 @@ def _repair(challenge: Challenge, path: Path, minutes: int | None, desk: Desk) -
         raise KeyboardInterrupt
     if result.ending != "next":
         return False
-    follow_up = follow_up_of(challenge, packs.catalogue().challenges)
-    if not result.passed or len(hunted) < 2 or follow_up is None:
+    follow_ups = follow_ups_of(challenge, packs.catalogue().challenges)
+    if not result.passed or len(hunted) < 2 or not follow_ups:
         return True
-    next_path = hand_out_follow_up(challenge, follow_up, path, journal)
-    practise(follow_up, next_path, desk)
+    next_path = hand_out_follow_up(challenge, follow_ups[0], path, journal)
+    practise(follow_ups[0], next_path, desk)
     return False

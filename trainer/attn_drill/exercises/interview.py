@@ -20,7 +20,7 @@ from attn_drill.practice import facts
 from attn_drill.practice.facts import Attempted
 from attn_drill.practice.schedule import ScheduledItem, item_of
 
-Role = Literal["warm-up", "main problem", "debugging", "follow-up"]
+Role = Literal["warm-up", "main problem", "debugging", "follow-up", "second follow-up"]
 Choice = dict[Role, Challenge]  # the problems of an interview, in their order
 
 _QUESTIONS_SHARE = 0.1  # of the time, if there are questions; one question takes a minute
@@ -33,7 +33,8 @@ _GRACE_SECONDS = 60.0
 # Of every problem, even if the problems before took all the time.
 _LEAST_SECONDS = 60.0
 _WEIGHTS: dict[Role, int] = {"warm-up": 3, "main problem": 10, "follow-up": 7}  # of the time
-_ASKED_ABOUT: tuple[Role, ...] = ("main problem", "debugging", "follow-up", "warm-up")
+FOLLOW_UPS: tuple[Role, ...] = ("follow-up", "second follow-up")  # of a debugging round
+_ASKED_ABOUT: tuple[Role, ...] = ("main problem", "debugging", *FOLLOW_UPS, "warm-up")
 # Differences that do not matter, so that the seed has several choices.
 _TIME_STEP, _FAMILIARITY_STEP = 0.3, 0.1
 # The rules of the score on the sheet.

@@ -100,6 +100,8 @@ class Challenge:
     # parts apart.
     parts: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()  # names of the usual rules that the task prints under its table
+    # Ids of the challenges that follow in a debugging round, in order.
+    continued_by: tuple[str, ...] = ()
 
     @property
     def rank(self) -> int:

@@ -12,10 +12,10 @@ import itertools
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -29,6 +29,7 @@ from attn_drill.packs.pack_reader import (
     prerequisites_first,
     read_challenge,
 )
+from attn_drill.packs.toml import Text, read_toml
 
 VARIABLE = "ATTN_DRILL_PACK"
 GROUP = "attn_drill.packs"
@@ -42,6 +43,19 @@ class Pack(msgspec.Struct, frozen=True):
     how: Literal["named", "built in", "installed"]  # the way in which it became known
 
 
+class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An order of challenges for a learner with a certain time."""
+
+    title: Text
+    challenges: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]  # ids
+
+
+class RoutesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of `challenges/routes.toml`."""
+
+    route: tuple[Route, ...]
+
+
 class Catalogue(msgspec.Struct, frozen=True):
     """The content of all known packs."""
 
@@ -49,6 +63,7 @@ class Catalogue(msgspec.Struct, frozen=True):
     # The challenges that an id can find, in the order of `prerequisites_first`.
     challenges: tuple[Challenge, ...]
     troubles: tuple[str, ...]  # a sentence for each item that is hidden or cannot be read
+    routes: tuple[Route, ...] = ()
 
     @property
     def roots(self) -> list[Path]:
@@ -104,7 +119,9 @@ class KnownPacks(msgspec.Struct, frozen=True):
                 in_order[challenge.id] = challenge
         except PackError as error:  # a circle, perhaps through several packs
             troubles.append(str(error))
-        return Catalogue(packs, tuple((in_order | by_id).values()), tuple(troubles))
+        challenges = in_order | by_id
+        routes = [route for pack in packs for route in _routes(pack.root, challenges, troubles)]
+        return Catalogue(packs, tuple(challenges.values()), tuple(troubles), tuple(routes))
 
     def pack_option(self, challenge: Challenge) -> str:
         """Return ` --pack DIR` if a shown command needs it to find this challenge, else ""."""
@@ -139,6 +156,23 @@ class KnownPacks(msgspec.Struct, frozen=True):
             if pack.root not in seen:
                 seen.add(pack.root)
                 yield pack
+
+
+def _routes(root: Path, known: Collection[str], troubles: list[str]) -> Iterator[Route]:
+    """Yield the routes of a pack without unknown challenges, and add a sentence for each fault."""
+    path = root / "challenges" / "routes.toml"
+    if not path.exists():
+        return
+    try:
+        routes = read_toml(path, RoutesFile, PackError).route
+    except PackError as error:
+        troubles.append(str(error))
+        return
+    for route in routes:
+        for name in route.challenges:
+            if name not in known:
+                troubles.append(f"{path} names {name!r}, which no pack has; it is left out.")
+        yield Route(route.title, tuple(name for name in route.challenges if name in known))
 
 
 @functools.cache  # nothing is installed while a command runs

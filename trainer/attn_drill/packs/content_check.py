@@ -43,7 +43,7 @@ FEWEST_STEPS = 2
 _IGNORED = re.compile(r"\..*|__pycache__")  # files of editors, Python and version control
 # An author may hide a folder with an underscore.
 _USED = re.compile(
-    r"challenges/(rules\.toml|_questions/[^/]+\.toml|_(?!questions/).*)"
+    r"challenges/((rules|routes)\.toml|_questions/[^/]+\.toml|_(?!questions/).*)"
     r"|challenges/[^/]+/(challenge\.toml|stub\.py|cases\.py|prompt(\.[a-z]{2})?\.md)"
     r"|solutions/[^/]+/(solution\.py|mistakes\.toml|follow_up\.toml|also_right/[^/]+\.py)"
 )
@@ -142,10 +142,14 @@ def _links(challenge: Challenge, packs: Sequence[Path]) -> Iterator[str]:
     for root in packs:
         ids += [challenge_id(path.name) for path in challenge_folders(root)]
         topics += [path.stem for path in topic_files(root)]
-    for name in challenge.builds_on:
-        if name not in ids:
-            sentence = f"`builds_on` names {name!r}, which no pack has. {suggestion(name, ids)}"
-            yield str(key_error(path, ("builds_on",), sentence))
+    for key, names in (
+        ("builds_on", challenge.builds_on),
+        ("continued_by", challenge.continued_by),
+    ):
+        for name in names:
+            if name not in ids:
+                sentence = f"`{key}` names {name!r}, which no pack has. {suggestion(name, ids)}"
+                yield str(key_error(path, (key,), sentence))
     if challenge.topic not in (*topics, "other"):
         sentence = (
             f"`topic` is {challenge.topic!r}, but no question bank has a file of this name. "

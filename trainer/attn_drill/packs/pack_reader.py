@@ -59,6 +59,7 @@ class ChallengeFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ties: tuple[tuple[str, str], ...] = ()
     parts: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
+    continued_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise ValueError if two keys do not fit together."""

@@ -30,7 +30,7 @@ from attn_drill.packs.mistakes import patch_all, read_mistakes
 from attn_drill.packs.toml import key_error, suggestion
 from attn_drill.worker.answer_facts import realistic_facts
 from attn_drill.worker.execution import Given, build
-from attn_drill.worker.library_calls import is_known
+from attn_drill.worker.library_calls import TORCH, is_known
 from attn_drill.worker.protocol import DTYPES as TORCH_DTYPES
 
 DTYPES = {"float32", "float64", "bfloat16"}
@@ -269,7 +269,10 @@ def _dtypes_and_names(case_set: CaseSet) -> Iterator[str]:
     """Yield a sentence for each dtype that no case has, and for names that several cases have."""
     path, cases = case_set.content.cases_path, case_set.cases
     tensors = [tensor for prepared in case_set.prepared for tensor in prepared.tensors.values()]
-    missing = DTYPES - {case.dtype for case in cases}
+    wanted = set(DTYPES)
+    if TORCH in case_set.challenge.forbids:  # NumPy has no bfloat16
+        wanted.discard("bfloat16")
+    missing = wanted - {case.dtype for case in cases}
     if missing and any(tensor.is_floating_point() for tensor in tensors):
         yield f"{path} has no case of dtype {', '.join(sorted(missing))}. Add suites.dtypes."
     names = [case.name for case in cases]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from attn_drill.model.words import plural
-from attn_drill.practice.schedule import AgendaEntry, in_days
+from attn_drill.practice.schedule import AgendaEntry, RouteState, in_days
 from attn_drill.practice.statistics import Stats
 from attn_drill.report.wording import QUIET, RIGHT, WRONG
 from attn_drill.session._drill_app import KeyLine, run_screen
@@ -52,6 +52,7 @@ class Menu:
     stats: Stats
     now: float
     notice: str = ""
+    routes: Sequence[RouteState] = ()
 
 
 def choose(menu: Menu) -> MenuChoice | None:
@@ -74,6 +75,7 @@ class MenuScreen(Screen[MenuChoice]):
         self.menu = menu
         self._choices: dict[str, MenuChoice] = {}  # by the id of the row
         names = [*_MORE, *(entry.challenge.id for entry in menu.entries)]
+        names += [state.title for state in menu.routes]
         self._longest = max(map(len, names))
 
     def compose(self) -> ComposeResult:
@@ -109,6 +111,8 @@ class MenuScreen(Screen[MenuChoice]):
         menu = self.menu
         if menu.recommended is not None and not words:
             self._add("Recommended", [menu.recommended])
+        if not words:
+            self._add_rows("Routes", list(self._routes()))
         shown = [entry for entry in menu.entries if entry.matches(words)]
         for section, title in (("due", "Due today"), ("under way", "Under way")):
             self._add(title, [entry for entry in shown if entry.section == section])
@@ -125,6 +129,15 @@ class MenuScreen(Screen[MenuChoice]):
             nothing = Text(f"Nothing matches {words!r}.", style=QUIET)
             option_list.add_option(Option(nothing, disabled=True))
         option_list.action_first()
+
+    def _routes(self) -> Iterator[tuple[Text, MenuChoice]]:
+        """Yield a row for each route that is not completed. It starts the next challenge."""
+        by_id = {entry.challenge.id: entry for entry in self.menu.entries}
+        for state in self.menu.routes:
+            if state.next is not None:
+                line = Text(f"  {state.title:<{self._longest}}", no_wrap=True)
+                line.append(f"  {state}", style=QUIET)
+                yield line, MenuChoice("start", by_id[state.next])
 
     def _add(self, title: str, entries: Sequence[AgendaEntry]) -> None:
         rows = [(self._line(entry), MenuChoice("start", entry)) for entry in entries]

@@ -204,8 +204,8 @@ def plan_interview(
         challenge = hunts.debugging_challenge(mains, challenges, topic)
         mistakes = hunts.choose_bugs(challenge, bugs, (), seed)
         chosen: planning.Choice = {"debugging": challenge}
-        if (follow_up := hunts.follow_up_of(challenge, challenges)) is not None:
-            chosen["follow-up"] = follow_up
+        follow_ups = hunts.follow_ups_of(challenge, challenges)
+        chosen |= zip(planning.FOLLOW_UPS, follow_ups, strict=False)
     else:
         chosen = planning.choose_problems(challenges, minutes, mains, familiarity, seed)
     ids = tuple(mistake.id for mistake in mistakes)
