@@ -3,8 +3,11 @@
 A case names the function that it calls. Its tensors are given to the function as arrays.
 """
 
+from contextlib import contextmanager
+
 import numpy as np
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from attn_drill.casekit import CaseMaker, Direct, Refusal, SecondCall, suites
 from attn_drill.worker.returns import tensor_of, unpack
@@ -15,6 +18,14 @@ OUTPUTS = {
     "scaled_dot_product_attention": ("out", "weights"),
     "multi_head_attention": ("result",),
 }
+MASKS = (
+    "causal mask [Lq, Lk]",
+    "padding mask, right [B, 1, 1, Lk]",
+    "one row for all queries [1, Lk]",
+    "one mask per head [1, H, 1, Lk]",
+    "causal and padding [B, 1, Lq, Lk]",
+    "full mask [B, H, Lq, Lk]",
+)
 # Arguments that a case may leave out.
 OPTIONS = ("axis", "mask", "causal")
 
@@ -40,8 +51,7 @@ def drive(functions, given):
 
 def call(functions, function, inputs):
     """Make one call with arrays. Return its outputs as tensors, by name."""
-    # This is not the work of an implementation, so the values that move are not counted.
-    with torch._C.DisableTorchFunction():
+    with unseen():
         arrays = {name: array_of(value) for name, value in inputs.items()}
     # The name of an input means the same array.
     arrays = {
@@ -56,8 +66,15 @@ def call(functions, function, inputs):
         result = getattr(functions, function)(*arguments, **options)
     names = OUTPUTS[function]
     results = unpack(result, *names) if len(names) > 1 else (result,)
-    with torch._C.DisableTorchFunction():
+    with unseen():
         return {name: tensor_of(value, name) for name, value in zip(names, results, strict=True)}
+
+
+@contextmanager
+def unseen():
+    """While active, no tensor operation is counted or recorded: the engine makes it, no learner."""
+    with torch._C.DisableTorchFunction(), _disable_current_modes():
+        yield
 
 
 def array_of(value):
@@ -72,7 +89,7 @@ class ArrayMaker(CaseMaker):
     short = ""
 
     def __call__(self, name, *, inputs=None, gradients=False, **more):
-        """Return one case, always without gradients. Its name begins with a short name of the function."""
+        """Return one case without gradients, whatever a suite says."""
         given = {"function": self.function, **(inputs or {})}
         return super().__call__(f"{self.short}: {name}", inputs=given, gradients=False, **more)
 
@@ -135,11 +152,10 @@ def softmaxes(draw):
     yield table("two dims", B=3, N=6)
     yield row("one row", N=7)
     yield table("two dims, axis 0", axis=0, B=4, N=7)
-    for axis in (1, 2, -2, -3):
+    for axis in (1, -3):
         yield case(f"three dims, axis {axis}", axis=axis, B=3, L=5, N=7)
     yield four("four dims", B=2, H=3, L=5, N=7)
     yield table("as many rows as columns, axis 0", axis=0, B=4, N=4, equal="B N")
-    yield table("float64", B=3, N=5, dtype="float64")
     sizes = {"B": 3, "L": 4, "N": 6}
     x, far = draw.normal(3, 4, 6), one_far_above(draw, 3, 4, 6)
     signs = torch.tensor([1.0, -1.0, 0.0, 1.0])[:, None]
@@ -175,7 +191,6 @@ def entries_of_minus_infinity(row, case):
     empty = some.clone()
     empty[1, 2] = INFINITE
     yield case("a row of -inf only", x=empty, **sizes)
-    yield case("a row of -inf only, float64", x=empty, dtype="float64", **sizes)
     columns = some.clone()
     columns[:, 1] = 0.5
     columns[2, :, 3] = INFINITE
@@ -201,7 +216,6 @@ def attentions(draw):
     yield none("no leading dims", Lq=5, Lk=3, D=7, Dv=2)
     yield case("two leading dims", B=2, H=3, Lq=5, Lk=4, D=6, Dv=7)
     yield none("no leading dims, mask [Lq, Lk]", Lq=4, Lk=6, D=5, Dv=3, mask="Lq Lk")
-    yield single("one leading dim", N=3, Lq=4, Lk=6, D=5, Dv=7)
     yield single("one leading dim, mask [N, Lq, Lk]", N=3, Lq=5, Lk=4, D=7, Dv=6, mask="N Lq Lk")
     yield triple("three leading dims", G=2, B=3, H=4, Lq=5, Lk=6, D=7, Dv=8)
     square = {"B": 2, "H": 3, "Lq": 5, "Lk": 5, "D": 7, "Dv": 7, "equal": "Lq Lk, D Dv"}
@@ -214,13 +228,18 @@ def attentions(draw):
     yield case("all sizes equal, masked", mask="Lq Lk", **same)
     sizes = draw.sizes(B=(2, 3), H=(2, 5), Lq=(3, 9), Lk=(3, 9), D=(5, 12), Dv=(2, 9))
     yield case("random sizes", **sizes)
-    yield from suites.masks(case, B=3, H=2, Lq=5, Lk=7, D=6, Dv=4)
     usual = {"B": 3, "H": 2, "Lq": 5, "Lk": 7, "D": 6, "Dv": 4}
-    yield case("float64, no mask", dtype="float64", **usual)
+    masks = draw.masks(3, 2, 5, 7)
+    for name in MASKS:
+        yield case(name, mask=masks[name], **usual)
+    square = {**usual, "B": 5, "equal": "B Lq"}
+    yield case("as many queries as batch items, mask [Lq, Lk]", mask="Lq Lk", **square)
     yield case("float64, causal", mask="causal", dtype="float64", **usual)
     # With head dim 64, the scale divides a mask's fill value by 8 if the fill comes first.
     yield from suites.steep_scores(case, B=3, H=5, Lq=4, Lk=7, D=64, Dv=6)
-    yield from suites.zero_tokens(case, B=2, H=3, Lq=5, Lk=7, D=6, Dv=4)
+    # A score of 0 is no masked score.
+    zeros = {"k": draw.normal_with_zeros(3, 2, 7, 6, row=1)}
+    yield case("a key of zeros, causal", mask="causal", inputs=zeros, **usual)
     yield from suites.layouts(case, B=3, H=4, Lq=5, Lk=7, D=6, Dv=2)
     sizes = {"B": 2, "H": 3, "Lq": 4, "Lk": 5, "D": 6, "Dv": 7, "check": "properties"}
     again = SecondCall(mask="Lq Lk")
@@ -241,21 +260,17 @@ def heads(draw):
     yield case("no mask", L=5, H=3, D=4)
     yield case("causal", causal=True, L=5, H=3, D=4)
     yield case("causal=False", causal=False, L=7, H=2, D=3)
-    yield case("one head", L=6, H=1, D=5)
     yield case("one head, causal", causal=True, L=4, H=1, D=7)
     yield case("one feature for each head, causal", causal=True, L=5, H=6, D=1)
     yield case("one token, causal", causal=True, L=1, H=2, D=3)
     yield case("as many tokens as heads, causal", causal=True, L=4, H=4, D=5, equal="L H")
-    yield case("as many tokens as features, causal", causal=True, L=6, H=2, D=3)
     yield case("all sizes equal", L=4, H=4, D=4, equal="L H D")
     yield case("random sizes, causal", causal=True, **draw.sizes(L=(4, 9), H=(2, 5), D=(2, 7)))
-    yield case("float64", L=5, H=3, D=2, dtype="float64")
     yield case("float64, causal", causal=True, L=7, H=2, D=5, dtype="float64")
     # Scores of several hundreds. They are exact, so right answers agree.
     x = draw.integers(5, 12, low=-15, high=16).double()
     x[0] = 12
     exact = {"w_q": torch.eye(12), "w_k": torch.eye(12)}
-    yield case("scores of several hundreds", x=x, inputs=exact, L=5, H=3, D=4)
     yield case("scores of several hundreds, causal", causal=True, x=x, inputs=exact, L=5, H=3, D=4)
     usual = {"L": 5, "H": 2, "D": 4, "check": "properties"}
     yield case("non-contiguous arrays", causal=True, layout="transposed", **usual)
