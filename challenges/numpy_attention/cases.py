@@ -3,8 +3,6 @@
 A case names the function that it calls. Its tensors are given to the function as arrays.
 """
 
-from contextlib import contextmanager
-
 import numpy as np
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
@@ -51,7 +49,8 @@ def drive(functions, given):
 
 def call(functions, function, inputs):
     """Make one call with arrays. Return its outputs as tensors, by name."""
-    with unseen():
+    # The engine counts and records tensor operations. These are no work of an implementation.
+    with _disable_current_modes():
         arrays = {name: array_of(value) for name, value in inputs.items()}
     # The name of an input means the same array.
     arrays = {
@@ -66,15 +65,8 @@ def call(functions, function, inputs):
         result = getattr(functions, function)(*arguments, **options)
     names = OUTPUTS[function]
     results = unpack(result, *names) if len(names) > 1 else (result,)
-    with unseen():
+    with _disable_current_modes():
         return {name: tensor_of(value, name) for name, value in zip(names, results, strict=True)}
-
-
-@contextmanager
-def unseen():
-    """While active, no tensor operation is counted or recorded: the engine makes it, no learner."""
-    with torch._C.DisableTorchFunction(), _disable_current_modes():
-        yield
 
 
 def array_of(value):
