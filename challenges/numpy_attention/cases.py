@@ -212,8 +212,8 @@ def attentions(draw):
     yield triple("three leading dims", G=2, B=3, H=4, Lq=5, Lk=6, D=7, Dv=8)
     square = {"B": 2, "H": 3, "Lq": 5, "Lk": 5, "D": 7, "Dv": 7, "equal": "Lq Lk, D Dv"}
     yield case("as many queries as keys, values as wide as keys", **square)
-    one = {"k": "q", "v": "q"}
-    yield case("one array for q, k and v", inputs=one, **square)
+    shared = {"k": "q", "v": "q"}
+    yield case("one array for q, k and v", inputs=shared, **square)
     yield case("one query, one head, head dim 1", B=2, H=1, Lq=1, Lk=6, D=1, Dv=5)
     yield case("one key, one batch item, value dim 1", B=1, H=3, Lq=4, Lk=1, D=5, Dv=1)
     same = {"B": 4, "H": 4, "Lq": 4, "Lk": 4, "D": 4, "Dv": 4, "equal": "B H Lq Lk D Dv"}
@@ -267,8 +267,8 @@ def heads(draw):
     usual = {"L": 5, "H": 2, "D": 4, "check": "properties"}
     yield case("non-contiguous arrays", causal=True, layout="transposed", **usual)
     yield case("parts of larger arrays", layout="strided", **usual)
-    one = dict.fromkeys(("w_k", "w_v", "w_o"), "w_q")
-    yield case("one array for all weights", inputs=one, **usual)
+    shared = dict.fromkeys(("w_k", "w_v", "w_o"), "w_q")
+    yield case("one array for all weights", inputs=shared, **usual)
     small, large = {"L": 5, "H": 2, "D": 3}, {"L": 40, "H": 9}
     yield from suites.growth(case, "length and heads", small, large, causal=True)
 

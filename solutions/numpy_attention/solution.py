@@ -6,8 +6,6 @@ Every head attends with its own D features of the projected tokens; the heads ar
 all heads take one call. Vaswani et al. 2017, "Attention Is All You Need".
 """
 
-import math
-
 import numpy as np
 
 
@@ -33,8 +31,8 @@ def scaled_dot_product_attention(q, k, v, mask=None):
     # .T would reverse all axes
     keys = np.swapaxes(k, -1, -2)
     products = q @ keys  # [..., Lq, Lk]
-    # math.sqrt gives a Python float; the float64 scalar of np.sqrt makes float32 arrays float64
-    scores = products / math.sqrt(head_dim)
+    # a Python float keeps the dtype; the float64 scalar np.sqrt(D) would make float32 float64
+    scores = products / head_dim**0.5
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)
     weights = softmax(scores, axis=-1)  # [..., Lq, Lk]
