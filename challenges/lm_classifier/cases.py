@@ -95,13 +95,14 @@ def drive(make, given):
         lm.load_state_dict(
             {name.removeprefix(LM): value.detach() for name, value in weights.items()}
         )
+        parameters = dict(lm.named_parameters())
         classifier = make(lm, len(head["head.bias"]))
     if not isinstance(classifier, nn.Module):
         raise UnexpectedReturnError(
             f"SequenceClassifier(lm, num_classes) must be an nn.Module, but it is "
             f"{describe(classifier)}"
         )
-    names = checked_names(classifier, lm, weights, head)
+    names = checked_names(classifier, parameters, weights, head)
     classifier.to(**options).train(bool(given.training))
 
     def call(tokens, mask):
@@ -139,29 +140,38 @@ def is_like_given(own):
         return False
 
 
-def checked_names(classifier, lm, weights, head):
+def checked_names(classifier, parameters, weights, head):
     """Return the input that belongs to each parameter of the classifier.
 
-    A copy of lm has the names of lm behind a prefix.
+    A parameter may have several names, for example if the head of lm is replaced by that of the
+    classifier. A copy of lm has the names of lm behind a prefix.
+
+    Args:
+        parameters: those of lm before the constructor of the classifier, by name.
     """
-    by_identity = {id(value): f"{LM}{name}" for name, value in lm.named_parameters()}
-    names, others = {}, []
+    of_lm = {id(value): f"{LM}{name}" for name, value in parameters.items()}
+    names_of = {}
+    for name, value in classifier.named_parameters(remove_duplicate=False):
+        names_of.setdefault(id(value), []).append(name)
+    names, others = {}, {}
     for name, value in classifier.named_parameters():
-        source = by_identity.get(id(value)) or name_in_copy(name, value, weights)
+        own = [each for each in names_of[id(value)] if each in HEAD]
+        source = None if own else of_lm.get(id(value)) or name_in_copy(name, value, weights)
         if source is None:
-            others.append(f"{name} {list(value.shape)}")
-        elif not value.requires_grad and source != UNUSED:
+            name = (own or [name])[0]
+            others[name] = f"{name} {list(value.shape)}"
+        else:
+            names[name] = source
+        if not value.requires_grad and source != UNUSED:
             raise UnexpectedReturnError(
                 f"the classifier's parameter {name} has requires_grad = False, but the whole model "
                 "is trained"
             )
-        else:
-            names[name] = source
-    wanted = [f"{name} {list(value.shape)}" for name, value in head.items()]
-    if sorted(others) != sorted(wanted):
+    wanted = {name: f"{name} {list(value.shape)}" for name, value in head.items()}
+    if others != wanted:
         raise UnexpectedReturnError(
-            f"besides those of lm, the classifier's parameters must be {', '.join(wanted)}, but "
-            f"they are {', '.join(others) or 'none'}"
+            f"besides those of lm, the classifier's parameters must be "
+            f"{', '.join(wanted.values())}, but they are {', '.join(others.values()) or 'none'}"
         )
     missing = [name for name in weights if name not in names.values() and name != UNUSED]
     if missing:
@@ -176,8 +186,7 @@ def name_in_copy(name, value, weights):
     """Return the input whose name ends the name of a parameter, if the shapes are equal."""
     for source, weight in weights.items():
         own = source.removeprefix(LM)
-        is_named = name.endswith(f".{own}") or (name == own and source != UNUSED)
-        if is_named and value.shape == weight.shape:
+        if (name == own or name.endswith(f".{own}")) and value.shape == weight.shape:
             return source
     return None
 

@@ -85,7 +85,8 @@ class SequenceClassifier(nn.Module):
 
     def forward(self, tokens, padding_mask=None):
         lm = self.lm
-        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        length = tokens.shape[1]
+        positions = torch.arange(length, device=tokens.device)
         x = lm.tok_emb(tokens) + lm.pos_emb(positions)  # [B, L, M]
         x = lm.drop(x)
         for block in lm.blocks:
