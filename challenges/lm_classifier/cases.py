@@ -69,7 +69,8 @@ class MiniGPT(nn.Module):
         self.tok_emb = nn.Embedding(vocab_size, d_model)
         self.pos_emb = nn.Embedding(max_seq_len, d_model)
         self.drop = nn.Dropout(dropout)
-        self.blocks = nn.ModuleList(Block(d_model, num_heads, dropout) for _ in range(num_layers))
+        blocks = [Block(d_model, num_heads, dropout) for _ in range(num_layers)]
+        self.blocks = nn.Sequential(*blocks)
         # The last norm and the head. -> LayerNorm(M), Linear(M, V)
         self.ln_f = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
@@ -79,8 +80,7 @@ class MiniGPT(nn.Module):
         # The states. -> [B, L, M]
         positions = torch.arange(tokens.shape[1], device=tokens.device)
         x = self.drop(self.tok_emb(tokens) + self.pos_emb(positions))
-        for block in self.blocks:
-            x = block(x)
+        x = self.blocks(x)
         # The states after the last norm, then the logits. -> [B, L, V]
         return self.head(self.ln_f(x))
 
@@ -294,7 +294,7 @@ def mask_cases(case, sizes):
     yield case("padding of token 0, real tokens of one kind", inputs=zeros, mask=real, **sizes)
     zeros = {"tokens": torch.zeros(4, 6, dtype=torch.int64)}
     yield case("all tokens are 0", inputs=zeros, mask=real, **sizes)
-    # The states have a mean of 0, so a mean over features or over other tokens shows.
+    # The states share a large bias, so a wrong divisor changes every logit.
     far = {"lm.ln_f.bias": torch.linspace(-9, 9, 10).double()}
     yield case("states far from 0", weights=far, mask=real, **sizes)
 

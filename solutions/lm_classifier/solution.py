@@ -56,9 +56,8 @@ class MiniGPT(nn.Module):
         self.tok_emb = nn.Embedding(vocab_size, d_model)
         self.pos_emb = nn.Embedding(max_seq_len, d_model)
         self.drop = nn.Dropout(dropout)
-        self.blocks = nn.ModuleList(
-            Block(d_model, num_heads, dropout) for _ in range(num_layers)
-        )
+        blocks = [Block(d_model, num_heads, dropout) for _ in range(num_layers)]
+        self.blocks = nn.Sequential(*blocks)
         # The last norm and the head. -> LayerNorm(M), Linear(M, V)
         self.ln_f = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
@@ -68,8 +67,7 @@ class MiniGPT(nn.Module):
         # The states. -> [B, L, M]
         positions = torch.arange(tokens.shape[1], device=tokens.device)
         x = self.drop(self.tok_emb(tokens) + self.pos_emb(positions))
-        for block in self.blocks:
-            x = block(x)
+        x = self.blocks(x)
         # The states after the last norm, then the logits. -> [B, L, V]
         return self.head(self.ln_f(x))
 
@@ -89,8 +87,7 @@ class SequenceClassifier(nn.Module):
         positions = torch.arange(length, device=tokens.device)
         x = lm.tok_emb(tokens) + lm.pos_emb(positions)  # [B, L, M]
         x = lm.drop(x)
-        for block in lm.blocks:
-            x = block(x)
+        x = lm.blocks(x)
         states = lm.ln_f(x)
 
         if padding_mask is None:
