@@ -281,8 +281,8 @@ def mask_cases(case, sizes):
     """Yield masks with padding on the right."""
     everything = torch.ones(4, 6, dtype=torch.bool)
     yield case("a mask without padding", mask=everything, **sizes)
-    one = torch.arange(6).expand(4, 6) < 1
-    yield case("one real token in every sequence", mask=one, **sizes)
+    first = torch.arange(6).expand(4, 6) < 1
+    yield case("one real token in every sequence", mask=first, **sizes)
     same = torch.arange(6).expand(4, 6) < 4
     yield case("four real tokens in every sequence", mask=same, **sizes)
     lengths = torch.tensor([[6], [1], [2], [5]])

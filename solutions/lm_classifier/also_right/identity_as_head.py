@@ -1,7 +1,7 @@
 """Replace the head of lm by an identity, so that lm itself returns its states.
 
-One line in the constructor, and no work for logits. But it changes the caller's lm, which gives no
-logits afterwards and loses a weight that a checkpoint may still need.
+This takes one line in the constructor and no work for logits. But it changes the caller's lm, which
+gives no logits afterwards and loses a weight that a checkpoint may still need.
 """
 
 from torch import nn
