@@ -19,7 +19,10 @@ from attn_drill.casekit import (
 
 DROPOUT = 0.4
 TURNS = ("two calls differ", "two calls in eval mode differ", "training mode after eval mode")
-FACTORS = ("factors of the attention's result", "factors of the MLP's result")
+FACTORS = {
+    "attention": "factors of the attention's result",
+    "mlp": "factors of the MLP's result",
+}
 OTHER = "other numbers"
 _KEPT = 1 / (1 - DROPOUT)
 # The share of the attention's result that its kept weights give, and the factor of its dropouts.
@@ -37,7 +40,7 @@ MLP = {"0": 0, "1": 1, "1 / (1 - p)": _KEPT}
 def drive(block, given):
     """Call once, or twice on the same object; or say in words how dropout acts."""
     if "part" in given.inputs:
-        return dropout_in_turn(block, given.x) if given.part == "turns" else factors(block, given.x)
+        return turns(block, given.x) if given.part == "turns" else factors(block, given)
     outputs = {"out": call(block, given.x, given.mask)}
     if "later_x" in given.inputs:
         outputs["later_out"] = call(block, given.later_x, given.later_mask)
@@ -54,7 +57,7 @@ def call(block, x, mask):
     return out.masked_fill(~mask[:, :, None], 0.0)
 
 
-def dropout_in_turn(block, x):
+def turns(block, x):
     """Call in training mode, in eval mode, and in training mode again, with the same seed."""
     block.train()
     torch.manual_seed(0)
@@ -70,38 +73,31 @@ def dropout_in_turn(block, x):
     return dict(zip(TURNS, found, strict=True))
 
 
-def factors(block, x):
-    """Return in words the factors that dropout gives to the results of both branches.
+def factors(block, given):
+    """Return in words the factors that dropout gives to the result of a branch.
 
-    In the case for this, every sequence has the same two tokens, with values of 1 and 3 and equal
-    scores. The attention adds 2 to feature 0, and the MLP adds 3 to feature 1. So a result shows
-    both factors.
+    In the cases for this, every sequence has the same two tokens, with values of 1 and 3 and equal
+    scores. Either the attention adds 2 to feature 0, or the MLP adds 3 to feature 1, so the result
+    shows the factor.
     """
     block.train()
     torch.manual_seed(0)
-    out = block(x)
+    out = block(given.x)
     block.eval()
-    attention = {name: share * power for name, (share, power) in ATTENTION.items()}
-    features = torch.eye(x.shape[-1], dtype=x.dtype)
-    pairs = [(first, second) for first in attention for second in MLP]
-    wanted = torch.stack(
-        [
-            normed(
-                normed(x[0] + 2 * attention[first] * features[0]) + 3 * MLP[second] * features[1]
-            )
-            for first, second in pairs
-        ],
-        dim=1,
-    )
-    distances = (out[:, :, None] - wanted).abs().amax(-1).flatten(0, 1)
+    x = given.x[0]
+    first, second = torch.eye(x.shape[-1], dtype=x.dtype)[:2]
+    if given.part == "attention":
+        added = {name: 2 * share * power * first for name, (share, power) in ATTENTION.items()}
+        wanted = [normed(normed(x + result)) for result in added.values()]
+    else:
+        added = {name: 3 * factor * second for name, factor in MLP.items()}
+        wanted = [normed(normed(x) + result) for result in added.values()]
+    distances = (out[:, :, None] - torch.stack(wanted, dim=1)).abs().amax(-1).flatten(0, 1)
+    names = [*added, OTHER]
     found = set()
     for smallest, place in zip(*(part.tolist() for part in distances.min(-1)), strict=True):
-        found.add(pairs[place] if smallest < 1e-3 else (OTHER, OTHER))
-    names = [*attention, OTHER]
-    return {
-        name: ", ".join(sorted({pair[index] for pair in found}, key=names.index))
-        for index, name in enumerate(FACTORS)
-    }
+        found.add(names[place] if smallest < 1e-3 else OTHER)
+    return {FACTORS[given.part]: ", ".join(sorted(found, key=names.index))}
 
 
 def normed(x):
@@ -276,9 +272,25 @@ def dropout_cases(case, sizes):
         case("training, eval and training mode", inputs={"part": "turns"}, **drops, **mode),
         plain=dict.fromkeys(TURNS, "str"),
     )
+    for part, words in (
+        ("attention", "the MLP adds 0, two tokens with values of 1 and 3"),
+        ("mlp", "the attention adds 0"),
+    ):
+        yield replace(
+            case(f"training mode, dropout 0.4, {words}", **one_branch(part), **drops),
+            plain={FACTORS[part]: "str"},
+        )
+
+
+def one_branch(part):
+    """Return sizes, inputs and weights with which only one branch adds to x, the same each time."""
     width, hidden = 8, 5
     attention, mlp, value = torch.zeros(8, 8), torch.zeros(8, 5), torch.zeros(8, 8)
-    attention[0], mlp[1], value[:, 7] = 1 / width, 3 / hidden, 1
+    value[:, 7] = 1
+    if part == "attention":
+        attention[0] = 1 / width
+    else:
+        mlp[1] = 3 / hidden
     ones, zeros = torch.ones(width), torch.zeros(width)
     constant = {
         "self_attn.q_proj.weight": torch.zeros(8, 8),
@@ -298,13 +310,9 @@ def dropout_cases(case, sizes):
         constant |= {f"{norm}.weight": ones, f"{norm}.bias": zeros}
     tokens = torch.linspace(-1.5, 2, width).repeat(2, 1)
     tokens[:, 7] = torch.tensor([1.0, 3.0])
-    inputs = {"part": "factors", "x": tokens.expand(200, 2, width)}
-    single = {"B": 200, "L": 2, "H": 1, "D": width, "F": hidden, "check": "train/eval"}
-    name = "training mode, dropout 0.4, two tokens with values of 1 and 3"
-    yield replace(
-        case(name, inputs=inputs, parameters=constant, **drops, **single),
-        plain=dict.fromkeys(FACTORS, "str"),
-    )
+    sizes = {"B": 200, "L": 2, "H": 1, "D": width, "F": hidden, "check": "train/eval"}
+    inputs = {"part": part, "x": tokens.expand(200, 2, width)}
+    return {"inputs": inputs, "parameters": constant, **sizes}
 
 
 def refusals():

@@ -23,7 +23,8 @@ class SelfAttention(nn.Module):
     def forward(self, x, hidden):
         b, n, m = x.shape
         shape = (b, n, self.heads, m // self.heads)
-        q, k, v = (layer(x).reshape(shape).permute(0, 2, 1, 3) for layer in (self.to_q, self.to_k, self.to_v))
+        layers = (self.to_q, self.to_k, self.to_v)
+        q, k, v = (layer(x).reshape(shape).permute(0, 2, 1, 3) for layer in layers)
         scores = (q @ k.mT) / sqrt(shape[-1])
         if hidden is not None:
             scores = scores.masked_fill(hidden.view(b, 1, 1, n), torch.finfo(x.dtype).min)
