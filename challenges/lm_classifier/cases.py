@@ -363,7 +363,8 @@ def property_cases(case, sizes):
 def mode_cases(case, sizes):
     """Yield cases in training mode. With a dropout of 0.4, the outputs are words.
 
-    Mistakes: no dropout of the embeddings; more dropout; lm in eval mode; a mode that changes.
+    Mistakes: no dropout of the embeddings, or one for each of them; more dropout; lm in eval mode;
+    a mode that changes.
     """
     usual = {"check": "train/eval", **sizes}
     for words, mask in (("no padding", None), ("padding", "padding")):
@@ -375,6 +376,14 @@ def mode_cases(case, sizes):
         for layer, columns in (("o_proj", width), ("proj", 4 * width)):
             idle[f"lm.blocks.{block}.{layer}.weight"] = torch.zeros(width, columns)
             idle[f"lm.blocks.{block}.{layer}.bias"] = torch.zeros(width)
+    # The states do not depend on what is dropped in lm, so any other dropout shows.
+    noise = {"training": True, "dropout": 0.4, "mask": "padding", "gradients": False, **usual}
+    constant = {"lm.ln_f.weight": torch.zeros(width)}
+    yield case("training mode, dropout 0.4, constant states", weights=constant, **noise)
+    row = case.draw.normal(width)
+    opposite = {"lm.tok_emb.weight": row.expand(13, -1), "lm.pos_emb.weight": -row.expand(9, -1)}
+    name = "training mode, dropout 0.4, the embeddings cancel, the blocks add 0"
+    yield case(name, weights=idle | opposite, **noise)
     # Without embeddings, only the dropout in the blocks is left: the biases still give states.
     nothing = {
         "lm.tok_emb.weight": torch.zeros(13, width),
