@@ -5,10 +5,9 @@ A case names the function that it calls. Its tensors are given to the function a
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
 
 from attn_drill.casekit import CaseMaker, Direct, Refusal, SecondCall, suites
-from attn_drill.worker.returns import tensor_of, unpack
+from attn_drill.worker.returns import array_of, tensor_of, unpack
 
 INFINITE = float("-inf")
 OUTPUTS = {
@@ -49,9 +48,7 @@ def drive(functions, given):
 
 def call(functions, function, inputs):
     """Make one call with arrays. Return its outputs as tensors, by name."""
-    # The engine counts and records tensor operations. These are no work of an implementation.
-    with _disable_current_modes():
-        arrays = {name: array_of(value) for name, value in inputs.items()}
+    arrays = {name: array_of(value) for name, value in inputs.items()}
     # The name of an input means the same array.
     arrays = {
         name: arrays[value] if isinstance(value, str) else value for name, value in arrays.items()
@@ -65,13 +62,16 @@ def call(functions, function, inputs):
         result = getattr(functions, function)(*arguments, **options)
     names = OUTPUTS[function]
     results = unpack(result, *names) if len(names) > 1 else (result,)
-    with _disable_current_modes():
-        return {name: tensor_of(value, name) for name, value in zip(names, results, strict=True)}
+    dtype = next(value for value in inputs.values() if isinstance(value, torch.Tensor)).dtype
+    return {
+        name: in_dtype(tensor_of(value, name), dtype)
+        for name, value in zip(names, results, strict=True)
+    }
 
 
-def array_of(value):
-    """Return the array on the memory of a tensor. Other values stay."""
-    return value.numpy() if isinstance(value, torch.Tensor) else value
+def in_dtype(result, dtype):
+    """Return a float64 result in the dtype of the inputs: np.sqrt(D) alone makes it float64."""
+    return result.to(dtype) if result.dtype == torch.float64 else result
 
 
 class ArrayMaker(CaseMaker):

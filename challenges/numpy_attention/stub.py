@@ -2,7 +2,7 @@ def softmax(x, axis=-1):
     """Return the softmax of an array over one axis, for entries of any size.
 
     x [..., N, ...] with N entries along `axis`. An entry of -inf gets 0; a row of -inf gives zeros.
-    -> [..., N, ...], the dtype of x.
+    -> [..., N, ...]
     """
     # 1. Find the largest entry of each row, and keep the axis. -> [..., 1, ...]
     # 2. Replace a largest entry of -inf by 0: -inf minus -inf is NaN. -> [..., 1, ...]
@@ -21,7 +21,7 @@ def scaled_dot_product_attention(q, k, v, mask=None):
     -> out [..., Lq, Dv], weights [..., Lq, Lk].
     """
     # 1. Score every query with every key, for any leading dims. -> [..., Lq, Lk]
-    # 2. Scale by 1 / sqrt(D), and keep the dtype. -> [..., Lq, Lk]
+    # 2. Scale by 1 / sqrt(D). -> [..., Lq, Lk]
     # 3. Apply the mask before the softmax. -> [..., Lq, Lk]
     # 4. Apply the softmax over the keys. -> [..., Lq, Lk]
     # 5. Sum the values with these weights. -> [..., Lq, Dv]

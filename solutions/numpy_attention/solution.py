@@ -31,7 +31,7 @@ def scaled_dot_product_attention(q, k, v, mask=None):
     # .T would reverse all axes
     keys = np.swapaxes(k, -1, -2)
     products = q @ keys  # [..., Lq, Lk]
-    # a Python float keeps the dtype; the float64 scalar np.sqrt(D) would make float32 float64
+    # a Python float keeps the dtype of the scores
     scores = products / head_dim**0.5
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)

@@ -2,7 +2,8 @@
 
 The mask multiplies the exponentials, and the maximum is taken over the allowed scores only, so that
 no masked score decides the shift. The division has Dv entries for each query instead of Lk, but the
-weights that are returned need a division of their own.
+weights that are returned need a division of their own. np.sqrt gives a float64 scalar, so float32
+inputs give float64 results, with twice the memory.
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ def softmax(x, axis=-1):
 
 
 def scaled_dot_product_attention(q, k, v, mask=None):
-    scores = (q @ np.swapaxes(k, -1, -2)) * q.dtype.type(q.shape[-1] ** -0.5)
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
     seen = np.broadcast_to(True if mask is None else mask, scores.shape)
     top = scores.max(axis=-1, keepdims=True, where=seen, initial=-np.inf)
     powers = np.exp(np.minimum(scores - top, 0)) * seen

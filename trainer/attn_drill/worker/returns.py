@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from attn_drill.worker.torch_private import unseen
+
 NOTHING = "None (is a `return` missing?)"
 
 
@@ -26,6 +28,15 @@ def unpack(value: object, *names: str) -> tuple[object, ...]:
     )
 
 
+def array_of(value: object) -> object:
+    """Return the NumPy array on the memory of a tensor; any other value stays.
+
+    The conversion is no work of the learner's code, so it is not counted.
+    """
+    with unseen():
+        return value.numpy() if isinstance(value, Tensor) else value
+
+
 def tensor_of(value: object, name: str) -> Tensor:
     """Return the tensor on the memory of a NumPy array that an implementation returned.
 
@@ -33,12 +44,15 @@ def tensor_of(value: object, name: str) -> Tensor:
         name: the name of the output for the exception.
 
     Raises:
-        UnexpectedReturnError: if the value is no array of numbers.
+        UnexpectedReturnError: if the value is no array, or if torch has no such dtype.
     """
-    if isinstance(value, np.ndarray) and value.dtype.kind in "bif":
+    if not isinstance(value, np.ndarray):
+        raise UnexpectedReturnError(f"{name} must be a NumPy array, but it is {describe(value)}")
+    if value.dtype.kind not in "bif" or value.dtype.itemsize > 8:
+        raise UnexpectedReturnError(f"{name} is an array of the dtype {value.dtype}")
+    with unseen():
         # torch has no negative strides, as `array[::-1]` has.
         return torch.from_numpy(value.copy() if min(value.strides, default=0) < 0 else value)
-    raise UnexpectedReturnError(f"{name} must be a NumPy array, but it is {describe(value)}")
 
 
 def describe(value: object) -> str:

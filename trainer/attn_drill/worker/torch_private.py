@@ -5,10 +5,12 @@ Everything else in attn-drill uses torch's public interface, so that any version
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils import _python_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode  # the documented way to import it
 
 
@@ -52,3 +54,10 @@ def run_scripts_as_python() -> None:
     state: Any = getattr(torch.jit, "_state", None)
     if hasattr(state, "disable"):
         state.disable()
+
+
+def unseen() -> AbstractContextManager[object]:
+    """Return a context in which no mode counts or records the operations of this thread."""
+    disable: Any = getattr(_python_dispatch, "_disable_current_modes", nullcontext)
+    context: AbstractContextManager[object] = disable()
+    return context

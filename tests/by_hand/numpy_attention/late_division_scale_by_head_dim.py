@@ -1,4 +1,4 @@
-# mistakes: scale-by-numpy-sqrt
+# mistakes: scale-by-head-dim
 # diagnosis: no line
 """Division by the sum after the product with the values."""
 
@@ -17,7 +17,7 @@ def softmax(x, axis=-1):
 
 
 def scaled_dot_product_attention(q, k, v, mask=None):
-    scale = np.sqrt(q.shape[-1])
+    scale = q.shape[-1]
     scores = np.einsum("...id,...jd->...ij", q, k) / scale  # first wrong
     if mask is not None:
         scores = np.where(mask, scores, -1e30)
