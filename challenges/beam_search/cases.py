@@ -13,7 +13,6 @@ from attn_drill.casekit import CaseMaker
 from attn_drill.worker.returns import unpack
 
 STATES = 199
-WORDS = ("rows x tokens of each call", "hypotheses in each call", "type of the score")
 SIZES = {"L": 5, "V": 11, "K": 3}
 
 
@@ -87,19 +86,25 @@ class Model:
         if len(self.fed) >= self.most_calls:
             raise RuntimeError(f"step is called more than {self.most_calls} times")
 
-    def notes(self, length):
-        """Return in words how the model was called, by the names of `WORDS`.
+    def notes(self, length, calls):
+        """Return in words how the model was called; see `note_names`.
 
         The rows of a call may have any order. Only tokens after the prompt are shown.
         """
-        calls = []
-        for seen in self.histories[1:]:
+        notes = dict.fromkeys(note_names(calls), "no call")
+        notes["rows x tokens of each call"] = ", ".join(self.fed) or "no call"
+        for call, seen in enumerate(self.histories[1:calls], start=2):
             rows = sorted(seen[:, length:].tolist())
-            calls.append(" | ".join(" ".join(map(str, row)) for row in rows))
-        return {
-            "rows x tokens of each call": ", ".join(self.fed) or "no call",
-            "hypotheses in each call": "; ".join(calls) or "only the prompt",
-        }
+            notes[f"hypotheses in call {call}"] = " | ".join(
+                " ".join(map(str, row)) for row in rows
+            )
+        return notes
+
+
+def note_names(calls):
+    """Return the names of the notes of a search with this number of calls."""
+    each = [f"hypotheses in call {call}" for call in range(2, calls + 1)]
+    return ["rows x tokens of each call", *each]
 
 
 def in_words(value):
@@ -120,9 +125,8 @@ def drive(beam_search, given):
     found = beam_search(model.step, model.reorder, *arguments, **named)
     tokens, score = unpack(found, "tokens", "score")
     is_float = isinstance(score, float)
-    notes = model.notes(length)
-    notes["type of the score"] = "float" if is_float else type(score).__name__
-    outputs = {"tokens": tokens, **notes}
+    kind = "float" if is_float else type(score).__name__
+    outputs = {"tokens": tokens, "type of the score": kind, **model.notes(length, given.calls)}
     if given.scored:
         outputs["score"] = torch.tensor(score, dtype=given.table.dtype) if is_float else score
     return outputs
@@ -185,8 +189,8 @@ class SearchMaker(CaseMaker):
             search = PlainSearch(table, codes, tokens, beams, eos)
             if search.fits(wanted, scale, **random):
                 break
-        given = {"tokens": tokens, "num_beams": beams, "new": new, "scored": int(scored)}
-        given |= {"table": search.table() + offset, "codes": codes}
+        given = {"tokens": tokens, "num_beams": beams, "new": new, "calls": len(plan)}
+        given |= {"table": search.table() + offset, "codes": codes, "scored": int(scored)}
         given |= {} if eos == "left out" else {"eos": eos}
         given |= {} if penalty is None else {"length_penalty": penalty}
         made = super().__call__(
@@ -198,7 +202,9 @@ class SearchMaker(CaseMaker):
             gradients=False,
             **more,
         )
-        return replace(made, plain=dict.fromkeys(WORDS, "str"))
+        return replace(
+            made, plain=dict.fromkeys(["type of the score", *note_names(len(plan))], "str")
+        )
 
     def prompt(self, length, vocabulary, eos):
         """Return a prompt [1, L] without eos."""
@@ -297,7 +303,9 @@ def rounded(number):
 
 def winner(candidates, penalty):
     """Return (score, number of new tokens, whether it has ended, new tokens) of the best."""
-    return max((total / made**penalty, made, ended, best) for total, made, ended, best in candidates)
+    return max(
+        (total / made**penalty, made, ended, best) for total, made, ended, best in candidates
+    )
 
 
 def cases(draw):
