@@ -13,6 +13,7 @@ from attn_drill.casekit import CaseMaker
 from attn_drill.worker.returns import unpack
 
 STATES = 199
+MOST_LETTERS = 160  # of a note; only notes of wrong calls are longer
 SIZES = {"L": 5, "V": 11, "K": 3}
 
 
@@ -95,10 +96,9 @@ class Model:
         notes["rows x tokens of each call"] = ", ".join(self.fed) or "no call"
         for call, seen in enumerate(self.histories[1:calls], start=2):
             rows = sorted(seen[:, length:].tolist())
-            notes[f"hypotheses in call {call}"] = " | ".join(
-                " ".join(map(str, row)) for row in rows
-            )
-        return notes
+            words = " | ".join(" ".join(map(str, row)) for row in rows)
+            notes[f"hypotheses in call {call}"] = words
+        return {name: note[:MOST_LETTERS] for name, note in notes.items()}
 
 
 def note_names(calls):
