@@ -23,6 +23,6 @@ def beam_search(step, reorder, tokens, num_beams, max_new_tokens, eos=None, leng
             break
         feed = torch.tensor([[text[-1]] for _, text in beams])
         logits, cache = step(feed, reorder(cache, torch.tensor(rows)))
-    scores = [total / len(text) ** length_penalty for total, text in done + beams]  # first wrong
-    best = scores.index(max(scores))
-    return torch.tensor((done + beams)[best][1]), scores[best]
+    scores = [(total / len(text) ** length_penalty, text) for total, text in done + beams]
+    score, text = max(scores)  # first wrong
+    return torch.tensor(text), score

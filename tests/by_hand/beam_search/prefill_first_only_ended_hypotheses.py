@@ -1,4 +1,5 @@
 # mistakes: only-ended-hypotheses
+# diagnosis: line elsewhere
 """The prompt before the loop; live hypotheses join the list of results at the end."""
 
 import torch
