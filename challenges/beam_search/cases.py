@@ -65,6 +65,8 @@ class Model:
         if not isinstance(cache, Cache):
             kind = type(cache).__name__
             raise TypeError(f"reorder needs a cache that step or reorder has returned, not {kind}")
+        if isinstance(rows, torch.Tensor) and rows.numel() == 0:
+            rows = rows.long()  # torch.tensor([]) is float32; after the end, no row is left
         if not isinstance(rows, torch.Tensor) or rows.dtype != torch.int64 or rows.dim() != 1:
             raise TypeError(f"reorder needs rows as an int64 tensor [n], not {in_words(rows)}")
         if rows.numel() and not 0 <= int(rows.min()) <= int(rows.max()) < len(cache.seen):

@@ -3,8 +3,8 @@
     score(y_1 .. y_m) = (log p(y_1) + ... + log p(y_m | y_1 .. y_(m-1))) / m ** length_penalty
 
 Each step continues all live hypotheses with all tokens and keeps the best sums. Hypotheses that end
-in eos are set aside (Graves 2012, Sequence Transduction with Recurrent Neural Networks; the length
-penalty in this form is that of the transformers library).
+in eos are set aside (Sutskever et al. 2014, Sequence to Sequence Learning with Neural Networks).
+The length penalty has the form of the transformers library.
 """
 
 import torch
