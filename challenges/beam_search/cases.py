@@ -148,6 +148,7 @@ class SearchMaker(CaseMaker):
         wins=0,
         penalty=None,
         others=(),
+        outdone=False,
         scale=1.5,
         offset=0.0,
         always=None,
@@ -167,6 +168,8 @@ class SearchMaker(CaseMaker):
             wins: the number of new tokens of the result if it has ended; 0 if it is live.
             penalty: the argument length_penalty; None to leave it out.
             others: length penalties that must give another result.
+            outdone: True if a hypothesis must end whose sum is smaller than that of num_beams
+                continuations in a later step.
             scale: the standard deviation of the logits.
             offset: a number that is added to all logits.
             always: a token that is likely after all histories.
@@ -179,14 +182,15 @@ class SearchMaker(CaseMaker):
         if tokens is None:
             tokens = self.prompt(length, vocabulary, eos)
         usual = 1.0 if penalty is None else float(penalty)
-        wanted = Wanted(plan, wins, usual, others, scored)
+        wanted = Wanted(plan, wins, usual, others, scored, outdone)
+        low, high = (-2.0, 0.0) if outdone else (-0.5, 3.0)
         while True:
             table, codes = self.model(length + new + 1, vocabulary, scale, eos)
             if always is not None:
                 table[:, always] = (table.amax(dim=1) + scale / 2).bfloat16().double()
             random = {
                 "orders": self.draw.normal(new, beams).argsort(-1).tolist(),
-                "bonuses": self.draw.uniform(new, beams, low=-0.5, high=3.0).tolist(),
+                "bonuses": self.draw.uniform(new, beams, low=low, high=high).tolist(),
             }
             search = PlainSearch(table, codes, tokens, beams, eos)
             if search.fits(wanted, scale, **random):
@@ -233,6 +237,7 @@ class Wanted:
     penalty: float
     others: tuple
     scored: bool
+    outdone: bool
 
 
 class PlainSearch:
@@ -250,8 +255,8 @@ class PlainSearch:
     def fits(self, wanted, scale, orders, bonuses):
         """Make hypotheses end, and return whether the course is as wanted, without near ties."""
         self.search(wanted, scale, list(zip(orders, bonuses, strict=True)))
-        ends, candidates, gap = self.search(wanted, scale, None)
-        if ends != wanted.ends or gap < 0.01 * min(1.0, scale):
+        ends, candidates, gap, outdone = self.search(wanted, scale, None)
+        if outdone < wanted.outdone or ends != wanted.ends or gap < 0.01 * min(1.0, scale):
             return False
         score, made, has_ended, best = winner(candidates, wanted.penalty)
         scores = sorted(total / count**wanted.penalty for total, count, _, _ in candidates)
@@ -264,10 +269,12 @@ class PlainSearch:
     def search(self, wanted, scale, random):
         """Search, and return the ends of each step, all candidates, and the smallest gap.
 
-        A candidate is (sum, number of new tokens, whether it has ended, new tokens). With `random`,
-        logits of eos are raised first where hypotheses are to end.
+        The fourth result is True if an ended hypothesis is outdone; see `SearchMaker`. A candidate
+        is (sum, number of new tokens, whether it has ended, new tokens). With `random`, logits of
+        eos are raised first where hypotheses are to end.
         """
-        live, finished, ends, gap = [(0.0, self.start % STATES, ())], [], [], math.inf
+        live, finished, ends = [(0.0, self.start % STATES, ())], [], []
+        gap, outdone = math.inf, False
         for made, planned in enumerate(wanted.ends, start=1):
             if random is not None and planned:
                 order, bonuses = random[made - 1]
@@ -283,7 +290,9 @@ class PlainSearch:
                 for token, logit in enumerate(row):
                     options.append((total + logit - norm, state, (*tokens, token)))
             options.sort(reverse=True)
-            gap = min(gap, options[self.beams - 1][0] - options[self.beams][0])
+            last, next_best = options[self.beams - 1][0], options[self.beams][0]
+            gap = min(gap, last - next_best)
+            outdone = outdone or any(last > total for total, _, _, _ in finished)
             live = []
             ends.append(0)
             for total, state, tokens in options[: self.beams]:
@@ -295,7 +304,8 @@ class PlainSearch:
                     live.append((total, (state + code) % STATES, tokens))
             if len(finished) >= self.beams:
                 break
-        return ends, finished + [(total, made, False, tokens) for total, _, tokens in live], gap
+        candidates = finished + [(total, made, False, tokens) for total, _, tokens in live]
+        return ends, candidates, gap, outdone
 
 
 def rounded(number):
@@ -380,6 +390,8 @@ def ends_of_hypotheses(case):
     yield case("one beam ends at once, eos=2", new=4, ends=[1], wins=1, eos=2, **greedy)
     yield case("one token, which is eos for the best", new=1, ends=[1], wins=1, eos=3, **SIZES)
     several = {"new": 7, "ends": [1, 0, 2, 0, 1, 0, 0], "eos": 4}
+    ends = {"new": 4, "ends": [1, 0, 0, 0], "eos": 3}
+    yield case("one ends with a small sum, eos=3", outdone=True, **ends, **SIZES)
     yield case("four of five beams have ended", wins=3, L=3, V=12, K=5, **several)
 
 
