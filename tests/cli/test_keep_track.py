@@ -36,7 +36,7 @@ def test_every_challenge_has_its_title_and_its_state(
         assert re.search(rf"{challenge.level} +{challenge.minutes} +new", lines[start])
         assert (challenge.asked in lines[start]) == (columns >= 100)
         first_word = challenge.title.split()[0]
-        assert first_word in lines[start if columns >= 70 else start + 1]
+        assert first_word in lines[start if columns >= 80 else start + 1]
         text = " ".join(lines[start : start + 3])
         assert all(word in text for word in challenge.title.split())
         assert columns < 100 or all(base in text for base in challenge.builds_on)

@@ -118,11 +118,8 @@ def check(
     journal, packs = desk.journal, desk.packs
     # 2. Read the file.
     if tests := find_tests(challenge_id, file, packs):
-        if case is not None or html is not None:
-            raise DrillError(
-                "A file of tests has no cases and no page. Leave out --case and --html."
-            )
-        raise typer.Exit(_check_tests(tests, seed, packs, as_json=as_json))
+        is_plain = case is None and html is None
+        raise typer.Exit(_check_tests(tests, seed, packs, as_json=as_json, is_plain=is_plain))
     answer = find_answer(challenge_id, file, journal, packs)
     seed = grade_file.fresh_seed() if seed is None else seed
     grade_file.check_seed(seed)
@@ -160,9 +157,15 @@ def check(
 
 
 def _check_tests(
-    tests: LearnerAnswer, seed: int | None, packs: KnownPacks, *, as_json: bool
+    tests: LearnerAnswer, seed: int | None, packs: KnownPacks, *, as_json: bool, is_plain: bool
 ) -> int:
-    """Run a file of tests, show what it catches, and return the exit code."""
+    """Run a file of tests, show what it catches, and return the exit code.
+
+    Args:
+        is_plain: no option asks for a single case or for a page.
+    """
+    if not is_plain:
+        raise DrillError("A file of tests has no cases and no page. Leave out --case and --html.")
     from attn_drill.app.grade_file import check_seed, fresh_seed
 
     seed = fresh_seed() if seed is None else seed
