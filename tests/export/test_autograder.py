@@ -193,7 +193,7 @@ def test_folder_runs_without_an_installation(tmp_path: Path) -> None:
     assert not [path for path in folder.rglob("*") if path.name.startswith((".", "__pycache__"))]
     torch = metadata.version("torch").partition("+")[0]
     assert f"torch=={torch}" in (folder / "requirements.txt").read_text().split()
-    assert "pytest" not in (folder / "requirements.txt").read_text()
+    assert "ruff" not in (folder / "requirements.txt").read_text()
     for name in ("run_autograder", "setup.sh"):
         assert os.access(folder / name, os.X_OK)
         assert (folder / name).read_bytes().startswith(b"#!/usr/bin/env bash\n")
