@@ -22,25 +22,30 @@ def choose_bugs(
 ) -> tuple[Mistake, ...]:
     """Choose bugs in different statements, of which none hides another; None: one or two bugs.
 
-    For several bugs, this imports torch and runs the reference with every choice of the bugs.
+    For several bugs, this imports torch. Each further bug is tried next to those before it: the
+    reference runs with every choice of them.
     `last` are the ids of the bugs in the last hunt.
     """
     mistakes, source = read_mistakes(challenge), pack_reader.solution(challenge)
     rng = Random(seed)
     if count is None:
         return altered_reference.choose_mistakes(mistakes, source, last, rng)
-    choices = altered_reference.choose_several(mistakes, source, count, last, rng)
-    if count == 1 and (single := next(choices, None)) is not None:
-        return single
+    if count == 1:
+        return next(altered_reference.choose_several(mistakes, source, count, last, rng))
 
     from attn_drill.diagnosis.patched_references import PatchedReferences
     from attn_drill.diagnosis.repairs import are_distinct
     from attn_drill.grading.case_set import load_case_set
 
     references = PatchedReferences(load_case_set(challenge, rng.randrange(1 << 31)), lambda: None)
-    for chosen in choices:
-        if are_distinct(references, tuple(mistake.id for mistake in chosen)):
-            return chosen
+
+    def may_join(chosen: Sequence[Mistake]) -> bool:
+        in_order = sorted(chosen, key=lambda mistake: source.index(mistake.was))
+        return are_distinct(references, tuple(mistake.id for mistake in in_order))
+
+    choices = altered_reference.choose_several(mistakes, source, count, last, rng, may_join)
+    if (chosen := next(choices, None)) is not None:
+        return chosen
     raise DrillError(
         f"{challenge.id} has no {count} mistakes that show next to each other. "
         "Choose a smaller number with --bugs."

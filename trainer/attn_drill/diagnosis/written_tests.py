@@ -19,11 +19,11 @@ from attn_drill.grading.grader import Workers
 from attn_drill.model.challenge import Limits, OtherAnswer, Submission
 from attn_drill.model.tests_report import FailedTest, FalseAlarm, TestedMistake, TestsReport
 from attn_drill.packs.pack_reader import other_answers
-from attn_drill.worker.protocol import Request, TestResult
+from attn_drill.worker.protocol import Request, TestResult, cap
 from attn_drill.worker.worker_client import WorkerResult
 
 _MOST_MISTAKES = 10
-_MOST_LINES = 4
+_MOST_LINES, _MOST_CHARACTERS = 4, 400  # of an exception
 
 # The results of all tests on one implementation; None if the tests did not come to an end.
 Results = list[TestResult] | None
@@ -133,10 +133,10 @@ def _run(
     while True:
         left = msgspec.structs.replace(request, implementations=list(sources[len(results) :]))
         ended = workers.run_request(left, submission)
-        runs = ended.reply.runs or ended.partial
+        runs = (ended.reply.runs or ended.partial)[: len(left.implementations)]
         results += [run.tests for run in runs]
         # If the worker ended after some results, its time may have been over for this reason alone.
-        if ended.how != "replied" and not runs:
+        if not runs:
             results.append(None)
         if len(results) == len(sources) or results[0] is None:
             return results, ended
@@ -156,7 +156,7 @@ def _failed(tests: Results) -> tuple[FailedTest, ...]:
 def _in_one_line(failure: str) -> str:
     """Return the first lines of an exception: the numbers of a comparison of tensors follow."""
     lines = [line.strip() for line in failure.splitlines() if line.strip()]
-    return "; ".join(lines[:_MOST_LINES])
+    return cap("; ".join(lines[:_MOST_LINES]), _MOST_CHARACTERS)
 
 
 def _trouble(tests: Results, ended: WorkerResult, limits: Limits) -> str:

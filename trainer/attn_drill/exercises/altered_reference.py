@@ -21,7 +21,7 @@ import re
 import time
 import tokenize
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -35,7 +35,7 @@ from attn_drill.practice.journal import Journal
 from attn_drill.practice.learner_files import write_afresh
 
 _TWO = 1 / 3  # the share of hunts with two mistakes
-_MOST_CHOICES = 60  # of several mistakes, until no mistake hides another
+_MOST_CHOICES = 10  # of several mistakes, until one fits
 # The longest text that is shown whole, so that it fits a small terminal.
 _MOST_LINES = 26
 FEWEST, MOST = 3, 5  # gaps
@@ -201,11 +201,18 @@ def choose_mistakes(
 
 
 def choose_several(
-    mistakes: Sequence[Mistake], source: str, count: int, last: Collection[str], rng: Random
+    mistakes: Sequence[Mistake],
+    source: str,
+    count: int,
+    last: Collection[str],
+    rng: Random,
+    may_join: Callable[[Sequence[Mistake]], bool] = lambda chosen: True,
 ) -> Iterator[tuple[Mistake, ...]]:
     """Yield choices of `count` mistakes in the order of their lines, no two in one statement.
 
-    A mistake may still hide another. Mistakes with the ids `last` come only if there are no others.
+    Args:
+        last: the ids of mistakes that come only if there are no others.
+        may_join: whether the last of these mistakes fits to those before it: it may hide another.
     """
     pool = [mistake for mistake in fair_mistakes(mistakes) if source.count(mistake.was) == 1]
     places = {mistake.id: statements_of(source, mistake) for mistake in pool}
@@ -215,7 +222,7 @@ def choose_several(
         for mistake in sorted(rng.sample(pool, len(pool)), key=lambda mistake: mistake.id in last):
             if len(chosen) == count:
                 break
-            if not taken & places[mistake.id]:
+            if not taken & places[mistake.id] and may_join((*chosen, mistake)):
                 chosen.append(mistake)
                 taken |= places[mistake.id]
         if len(chosen) == count and fit_together(source, chosen):
