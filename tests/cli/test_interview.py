@@ -77,8 +77,8 @@ def test_debugging_round_begins_with_a_file_with_bugs(tmp_path: Path, home: Path
     drill("--bugs", "2", "--minutes", "30", cwd=tmp_path)
     entry = Journal(home).last(InterviewBegan)
     plan = plan_from(entry.plan)
-    assert [stage.role for stage in plan.stages] == ["debugging", "follow-up"]
-    assert [len(stage.bugs) for stage in plan.stages] == [2, 0]
+    assert [stage.role for stage in plan.stages] == ["debugging", "follow-up", "second follow-up"]
+    assert [len(stage.bugs) for stage in plan.stages] == [2, 0, 0]
     (path,) = tmp_path.glob("interview-*/*.py")
     assert "with two mistakes in it" in path.read_text()
 
