@@ -128,7 +128,16 @@ def test_masked(attention):
     }
 
 
-@pytest.mark.parametrize("name", ["sdpa", "kv-cache", "masks", "mini-gpt", "rolling-cache"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sdpa",
+        *(
+            pytest.param(name, marks=pytest.mark.thorough)
+            for name in ("kv-cache", "masks", "mini-gpt", "rolling-cache")
+        ),
+    ],
+)
 def test_stub_of_tests_imports_every_kind_of_answer(
     grader: Grader, tmp_path: Path, name: str
 ) -> None:
