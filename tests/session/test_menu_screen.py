@@ -10,7 +10,8 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from attn_drill.packs.catalogue import Route
-from attn_drill.practice.schedule import agenda, route_states
+from attn_drill.practice.progress import route_states
+from attn_drill.practice.schedule import agenda
 from attn_drill.practice.statistics import Stats
 from attn_drill.session._menu_screen import Menu, MenuChoice, MenuScreen
 from tests.support.cli import CHALLENGES, ENTRIES, NOW, PASSED_IN_SHORT

@@ -17,8 +17,12 @@ from attn_drill.cli._command_line import AsJson, Desk, complete_id, in_columns
 from attn_drill.model.errors import DrillError
 from attn_drill.packs import pack_reader
 from attn_drill.practice.facts import Attempted, Diagnosed, Reviewed
-from attn_drill.practice.progress import ChallengeProgress, passed_challenges, progress_of
-from attn_drill.practice.schedule import route_states
+from attn_drill.practice.progress import (
+    ChallengeProgress,
+    passed_challenges,
+    progress_of,
+    route_states,
+)
 from attn_drill.report.wording import visible
 
 SCHEMA = "attn-drill.conventions/1"

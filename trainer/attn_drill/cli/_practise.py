@@ -29,13 +29,18 @@ from attn_drill.packs.question_bank import read_bank
 from attn_drill.packs.stub_levels import Level
 from attn_drill.practice.facts import Started
 from attn_drill.practice.journal import Journal
-from attn_drill.practice.progress import path_of, progress_of, rated_reviews, since_start
+from attn_drill.practice.progress import (
+    path_of,
+    progress_of,
+    rated_reviews,
+    route_states,
+    since_start,
+)
 from attn_drill.practice.schedule import (
     AgendaEntry,
     agenda,
     next_challenge,
     recommended,
-    route_states,
 )
 from attn_drill.practice.statistics import Stats, statistics
 

@@ -5,13 +5,14 @@ The functions are pure. The facts are in order of time, as `Journal.facts` retur
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from attn_drill.packs.catalogue import Route
 from attn_drill.practice.facts import (
     Attempted,
     Diagnosed,
@@ -160,3 +161,27 @@ def since_start(facts: Sequence[Fact], *, in_interview: bool = False) -> SinceSt
             seconds = since.seconds_at(fact.at) if fact.seconds is None else fact.seconds
             since = replace(since, seconds=seconds, last_at=fact.at)
     return since
+
+
+@dataclass(frozen=True)
+class RouteState:
+    """The place of a learner on a route."""
+
+    title: str
+    passed: int
+    count: int
+    next: str | None  # the id of the first challenge that is not passed
+
+    def __str__(self) -> str:
+        ahead = "all passed" if self.next is None else f"next: {self.next}"
+        return f"{self.passed} of {self.count}, {ahead}"
+
+
+def route_states(routes: Iterable[Route], passed: Collection[str]) -> list[RouteState]:
+    """Return the place on each route of a learner who has passed these challenges."""
+    states: list[RouteState] = []
+    for route in routes:
+        left = [name for name in route.challenges if name not in passed]
+        count = len(route.challenges)
+        states.append(RouteState(route.title, count - len(left), count, next(iter(left), None)))
+    return states

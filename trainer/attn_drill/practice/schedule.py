@@ -14,7 +14,6 @@ from typing import Literal
 
 from attn_drill.model.challenge import Challenge
 from attn_drill.model.words import plural
-from attn_drill.packs.catalogue import Route
 from attn_drill.practice import facts
 from attn_drill.practice.facts import Reviewed
 from attn_drill.practice.journal import Journal
@@ -215,30 +214,6 @@ def recommended(entries: Sequence[AgendaEntry]) -> AgendaEntry | None:
         key=lambda entry: (entry.challenge.rank, -bases.count(entry.challenge.id)),
         default=None,
     )
-
-
-@dataclass(frozen=True)
-class RouteState:
-    """The place of a learner on a route."""
-
-    title: str
-    passed: int
-    count: int
-    next: str | None  # the id of the first challenge that is not passed
-
-    def __str__(self) -> str:
-        ahead = "all passed" if self.next is None else f"next: {self.next}"
-        return f"{self.passed} of {self.count}, {ahead}"
-
-
-def route_states(routes: Iterable[Route], passed: Collection[str]) -> list[RouteState]:
-    """Return the place on each route of a learner who has passed these challenges."""
-    states: list[RouteState] = []
-    for route in routes:
-        left = [name for name in route.challenges if name not in passed]
-        count = len(route.challenges)
-        states.append(RouteState(route.title, count - len(left), count, next(iter(left), None)))
-    return states
 
 
 def next_steps(

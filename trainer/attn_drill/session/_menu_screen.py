@@ -15,7 +15,8 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from attn_drill.model.words import plural
-from attn_drill.practice.schedule import AgendaEntry, RouteState, in_days
+from attn_drill.practice.progress import RouteState
+from attn_drill.practice.schedule import AgendaEntry, in_days
 from attn_drill.practice.statistics import Stats
 from attn_drill.report.wording import QUIET, RIGHT, WRONG
 from attn_drill.session._drill_app import KeyLine, run_screen
