@@ -14,7 +14,6 @@ import typer
 
 from attn_drill.app.answer import LearnerAnswer, find_answer
 from attn_drill.app.open_packs import KnownPacks, settings
-from attn_drill.app.tests_file import find_tests, grade_tests
 from attn_drill.app.warn import say, say_json
 from attn_drill.cli._ask import width
 from attn_drill.cli._command_line import (
@@ -110,6 +109,7 @@ def check(
     """Grade your file on hidden cases and show what differs, or run the tests in test_ID.py."""
     # 1. Start: cli/entry.py has started a grading server, which imports torch meanwhile.
     from attn_drill.app import grade_file
+    from attn_drill.app.tests_file import find_tests
     from attn_drill.server.messages import Grade
 
     if html is not None:
@@ -118,8 +118,7 @@ def check(
     journal, packs = desk.journal, desk.packs
     # 2. Read the file.
     if tests := find_tests(challenge_id, file, packs):
-        is_plain = case is None and html is None
-        raise typer.Exit(_check_tests(tests, seed, packs, as_json=as_json, is_plain=is_plain))
+        raise typer.Exit(_check_tests(tests, seed, packs, case or html, as_json=as_json))
     answer = find_answer(challenge_id, file, journal, packs)
     seed = grade_file.fresh_seed() if seed is None else seed
     grade_file.check_seed(seed)
@@ -157,16 +156,17 @@ def check(
 
 
 def _check_tests(
-    tests: LearnerAnswer, seed: int | None, packs: KnownPacks, *, as_json: bool, is_plain: bool
+    tests: LearnerAnswer, seed: int | None, packs: KnownPacks, unfit: object, *, as_json: bool
 ) -> int:
     """Run a file of tests, show what it catches, and return the exit code.
 
     Args:
-        is_plain: no option asks for a single case or for a page.
+        unfit: the value of an option that a file of tests does not have, or None.
     """
-    if not is_plain:
+    if unfit is not None:
         raise DrillError("A file of tests has no cases and no page. Leave out --case and --html.")
     from attn_drill.app.grade_file import check_seed, fresh_seed
+    from attn_drill.app.tests_file import grade_tests
 
     seed = fresh_seed() if seed is None else seed
     check_seed(seed)
