@@ -119,13 +119,20 @@ def test_masked(attention):
     )
     report = report_of(grader, dies)
     assert report.false_alarms == ()
-    ended = [each.ended for each in report.mistakes]
-    assert len(ended) == 10
-    assert not all(ended)
-    assert any(ended)
-    assert {each.id for each in report.mistakes if not each.ended} <= {
-        each.id for each in report.caught
-    }
+    caught_by = [each.caught_by for each in report.mistakes]
+    assert len(caught_by) == 10
+    assert ("the file",) in caught_by
+    assert () in caught_by
+
+
+def test_right_answer_on_which_the_tests_never_end_is_a_false_alarm(grader: Grader) -> None:
+    """Then a mistake on which they end early is not caught by this."""
+    source = (
+        f"{HEAD}{SHAPE}def test_text():\n    import inspect, os\n"
+        "    if 'dataclass' in inspect.getsource(gqa):\n        os._exit(0)\n"
+    )
+    (alarm,) = report_of(grader, source).false_alarms
+    assert [failed.test for failed in alarm.tests] == ["the file"]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -30,8 +31,9 @@ def choose_bugs(
     rng = Random(seed)
     if count is None:
         return altered_reference.choose_mistakes(mistakes, source, last, rng)
+    choose = partial(altered_reference.choose_several, mistakes, source, count, last, rng)
     if count == 1:
-        return next(altered_reference.choose_several(mistakes, source, count, last, rng))
+        return _first(choose(), challenge, count)
 
     from attn_drill.diagnosis.patched_references import PatchedReferences
     from attn_drill.diagnosis.repairs import are_distinct
@@ -43,7 +45,13 @@ def choose_bugs(
         in_order = sorted(chosen, key=lambda mistake: source.index(mistake.was))
         return are_distinct(references, tuple(mistake.id for mistake in in_order))
 
-    choices = altered_reference.choose_several(mistakes, source, count, last, rng, may_join)
+    return _first(choose(may_join), challenge, count)
+
+
+def _first(
+    choices: Iterator[tuple[Mistake, ...]], challenge: Challenge, count: int
+) -> tuple[Mistake, ...]:
+    """Return the first choice, or raise a DrillError."""
     if (chosen := next(choices, None)) is not None:
         return chosen
     raise DrillError(

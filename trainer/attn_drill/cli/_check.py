@@ -172,7 +172,6 @@ def _check_tests(
     check_seed(seed)
     report = grade_tests(packs, tests, seed)
     if as_json:
-        # `mistakes` names all; those without `caught_by` that ended were not caught.
         counts = {"passed": report.passed, "caught": len(report.caught)}
         say_json({"schema": "attn-drill.tests/1", **counts, **asdict(report)})
     else:

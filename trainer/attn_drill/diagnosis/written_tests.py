@@ -23,6 +23,7 @@ from attn_drill.worker.protocol import Request, TestResult, cap
 from attn_drill.worker.worker_client import WorkerResult
 
 _MOST_MISTAKES = 10
+_FILE = "the file"  # in place of the name of a test
 _MOST_LINES, _MOST_CHARACTERS = 4, 400  # of an exception
 
 # The results of all tests on one implementation; None if the tests did not come to an end.
@@ -73,8 +74,7 @@ def grade_tests(
     mistakes: list[TestedMistake] = []
     for mistake, tests in zip(drawn, results[len(answers) :], strict=True):
         caught_by = tuple(each.test for each in _failed(tests) if each.test not in doubtful)
-        says = references.mistakes[mistake].says
-        mistakes.append(TestedMistake(mistake, says, caught_by, ended=tests is not None))
+        mistakes.append(TestedMistake(mistake, references.mistakes[mistake].says, caught_by))
     return replace(report, false_alarms=alarms, mistakes=tuple(mistakes))
 
 
@@ -145,9 +145,9 @@ def _run(
 def _failed(tests: Results) -> tuple[FailedTest, ...]:
     """Return the tests that failed. A failure without a name is about the whole file."""
     if tests is None:
-        return ()
+        return (FailedTest(_FILE, "the tests did not come to an end", 0),)
     return tuple(
-        FailedTest(test.name or "the file", _in_one_line(test.failure), test.line)
+        FailedTest(test.name or _FILE, _in_one_line(test.failure), test.line)
         for test in tests
         if test.failure
     )

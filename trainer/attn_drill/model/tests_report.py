@@ -18,7 +18,7 @@ class FailedTest:
 class FalseAlarm:
     """A right answer that the tests refuse."""
 
-    answer: str  # its name: `solution` is the reference
+    answer: str  # its name: `reference`, or the name of its file without the suffix
     does: str  # what it does, in words
     tests: tuple[FailedTest, ...]
 
@@ -31,8 +31,9 @@ class TestedMistake:
 
     id: str
     says: str
-    caught_by: tuple[str, ...]  # tests that pass on all right answers and fail here
-    ended: bool = True  # False if the tests did not come to an end, which shows the mistake, too
+    # The tests that pass on all right answers and fail here; "the file" if it cannot be imported or
+    # the tests do not come to an end.
+    caught_by: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class TestsReport:
     @property
     def caught(self) -> tuple[TestedMistake, ...]:
         """The mistakes that the tests show."""
-        return tuple(each for each in self.mistakes if each.caught_by or not each.ended)
+        return tuple(each for each in self.mistakes if each.caught_by)
 
     @property
     def passed(self) -> bool:

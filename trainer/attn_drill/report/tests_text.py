@@ -44,6 +44,7 @@ def _parts(report: TestsReport, width: int) -> Iterator[RenderableType]:
         for mistake in survived:
             yield Text(wrapped(f"- {mistake.says}", width, "  ", "  "))
     yield Text("\nYour tests", style="bold")
+    by_mistake = [set(each.caught_by) for each in report.mistakes]
     for function, tests in groupby(report.tests, lambda test: test.partition("[")[0]):
         cases = set(tests)
         some = f" ({plural(len(cases), 'case')})" if len(cases) > 1 else ""
@@ -58,8 +59,8 @@ def _parts(report: TestsReport, width: int) -> Iterator[RenderableType]:
         yield Text(wrapped(visible(f"{function}{some}: {counted}"), width, "  ", "  "))
     for test in report.skipped:
         yield Text(wrapped(visible(f"{test}: skipped"), width, "  ", "  "), style=QUIET)
-    if never := sum(not each.ended for each in report.mistakes):
-        yield Text(f"  {plural(never, 'mistake')} crashed the tests or never ended", style=QUIET)
+    if others := sum(caught.isdisjoint(report.tests) for caught in by_mistake if caught):
+        yield Text(f"  all of them: {plural(others, 'mistake')} ended the tests", style=QUIET)
 
 
 def _line(is_right: bool, words: str) -> Text:
