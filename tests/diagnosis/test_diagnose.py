@@ -1,6 +1,8 @@
 """Tests of the complete diagnosis, also with the files of `tests/by_hand`."""
 
+import gc
 import re
+import weakref
 from collections import Counter
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 
 from attn_drill.diagnosis._milestones import concerns
 from attn_drill.diagnosis.patched_references import PatchedReferences
+from attn_drill.grading.case_set import load_case_set
 from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Submission
 from attn_drill.packs import pack_reader
@@ -530,3 +533,22 @@ def test_mistake_is_the_only_mistake_if_every_check_fails_as_with_it(
     assert diagnosis is not None
     assert diagnosis.is_only_mistake == is_only
     assert not is_only or [mistake.id for mistake in diagnosis.mistakes] == ["no-scale"]
+
+
+def test_case_sets_and_what_is_known_of_them_are_freed(grader: Grader) -> None:
+    """A session grades each save on new cases, so its server would fill the memory."""
+    diagnoser = diagnoser_of(grader)
+    source = with_mistakes(GQA, "scale-by-d-model")
+    freed = []
+    for seed in range(3):
+        case_set = load_case_set(GQA, seed)
+        judgement = grader.judge(case_set, Submission("gqa.py", source))
+        diagnosis = diagnoser.diagnose(judgement)
+        assert diagnosis is not None
+        # The costs of a known mistake are counted in this process.
+        probes = [index for index, case in enumerate(case_set.cases) if case.probe is not None]
+        diagnoser.references(case_set).graded(("loop-over-heads",), tuple(probes[:2]))
+        freed.append(weakref.ref(case_set))
+        del case_set, judgement, diagnosis
+    gc.collect()
+    assert [case_set() for case_set in freed] == [None] * 3

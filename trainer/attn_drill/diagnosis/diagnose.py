@@ -13,7 +13,6 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 from attn_drill.diagnosis._attention_weights import attention_weights, effective_mask
 from attn_drill.diagnosis._behaviour import Agreement
@@ -52,7 +51,6 @@ class Diagnoser:
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
-        self._references: WeakKeyDictionary[CaseSet, PatchedReferences] = WeakKeyDictionary()
 
     def report(self, judgement: Judgement, planted: Ids = ()) -> Report:
         """Return the report of a judgement, with a diagnosis if the submission failed.
@@ -114,10 +112,12 @@ class Diagnoser:
             return tuple(each for each in references.mistakes if agreement.agrees((each,)))
 
     def references(self, case_set: CaseSet) -> PatchedReferences:
-        if case_set not in self._references:
+        """Return the patched references on these cases, which keep their results."""
+        kept: dict[type, PatchedReferences] = case_set.kept
+        if PatchedReferences not in kept:
             check_interrupt = self._workers.check_interrupt
-            self._references[case_set] = PatchedReferences(case_set, check_interrupt)
-        return self._references[case_set]
+            kept[PatchedReferences] = PatchedReferences(case_set, check_interrupt)
+        return kept[PatchedReferences]
 
     def _tried(
         self,

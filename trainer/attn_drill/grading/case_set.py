@@ -123,6 +123,8 @@ class CaseSet:
     prepared: tuple[PreparedCase, ...]  # the cases with their inputs and weights, in order
     refusals: tuple[Refusal, ...]  # calls with bad sizes that the submission must refuse
     is_tied: bool = False  # True if the parameters that a submission may tie are tied
+    # Results about these cases, by their class: a diagnosis puts them here, and they end together.
+    kept: dict[type, Any] = field(init=False, default_factory=dict)
     _decoded: dict[Purpose, tuple[Request, list[Tensor]]] = field(init=False, default_factory=dict)
 
     @property

@@ -153,8 +153,6 @@ def measured(call: Callable[[], T], path: str) -> tuple[T, RunCost]:
             lines += 1
         return trace
 
-    # `Meter` collects the garbage of this call often, and need not visit older objects each time.
-    gc.freeze()
     before = sys.gettrace()
     with transfers, meter:
         sys.settrace(trace)
