@@ -50,12 +50,10 @@ def _parts(report: TestsReport, width: int) -> Iterator[RenderableType]:
         some = f" ({plural(len(cases), 'case')})" if len(cases) > 1 else ""
         number = sum(not cases.isdisjoint(each.caught_by) for each in report.mistakes)
         counted = plural(number, "mistake")
-        if cases & seen:
-            counted = (
-                "not counted, because of the false alarm"
-                if cases <= seen
-                else (f"{counted}, without the cases of the false alarm")
-            )
+        if cases <= seen:
+            counted = "not counted, because of the false alarm"
+        elif cases & seen:
+            counted += ", without the cases of the false alarm"
         yield Text(wrapped(visible(f"{function}{some}: {counted}"), width, "  ", "  "))
     for test in report.skipped:
         yield Text(wrapped(visible(f"{test}: skipped"), width, "  ", "  "), style=QUIET)

@@ -83,11 +83,7 @@ def run_tests(path: str, module: str, implementation: str) -> list[TestResult]:
     results = _Results(name)
     code = pytest.main([path, f"--rootdir={folder}", *_OPTIONS], plugins=[results])
     tests = list(results.tests.values())[:_MOST_TESTS]
-    complete = (
-        pytest.ExitCode.OK,
-        pytest.ExitCode.TESTS_FAILED,
-        pytest.ExitCode.NO_TESTS_COLLECTED,
-    )
+    complete = [pytest.ExitCode[name] for name in ("OK", "TESTS_FAILED", "NO_TESTS_COLLECTED")]
     if code not in complete and not any(test.failure for test in tests):
         tests.append(TestResult("", "pytest was ended before all tests had run"))
     return tests
