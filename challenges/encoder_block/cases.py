@@ -9,16 +9,17 @@ import torch
 from torch.nn import functional
 
 from attn_drill.casekit import (
+    TURNS,
     CaseMaker,
     SecondCall,
     bad_heads,
+    dropout_in_turn,
     realistic_call,
     shaped,
     suites,
 )
 
 DROPOUT = 0.4
-TURNS = ("two calls differ", "two calls in eval mode differ", "training mode after eval mode")
 FACTORS = {
     "attention": "factors of the attention's result",
     "mlp": "factors of the MLP's result",
@@ -40,7 +41,9 @@ MLP = {"0": 0, "1": 1, "1 / (1 - p)": _KEPT}
 def drive(block, given):
     """Call once, or twice on the same object; or say in words how dropout acts."""
     if "part" in given.inputs:
-        return turns(block, given.x) if given.part == "turns" else factors(block, given)
+        if given.part == "turns":
+            return dropout_in_turn(block, lambda: block(given.x))
+        return factors(block, given)
     outputs = {"out": call(block, given.x, given.mask)}
     if "later_x" in given.inputs:
         outputs["later_out"] = call(block, given.later_x, given.later_mask)
@@ -55,22 +58,6 @@ def call(block, x, mask):
     if not isinstance(out, torch.Tensor) or out.shape != x.shape:
         return out
     return out.masked_fill(~mask[:, :, None], 0.0)
-
-
-def turns(block, x):
-    """Call in training mode, in eval mode, and in training mode again, with the same seed."""
-    block.train()
-    torch.manual_seed(0)
-    first, second = block(x), block(x)
-    block.eval()
-    quiet, quiet_again = block(x), block(x)
-    block.train()
-    torch.manual_seed(0)
-    first_again = block(x)
-    block.eval()
-    again = "as before" if torch.allclose(first, first_again) else "not as before"
-    found = (str(not torch.equal(first, second)), str(not torch.equal(quiet, quiet_again)), again)
-    return dict(zip(TURNS, found, strict=True))
 
 
 def factors(block, given):

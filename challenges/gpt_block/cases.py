@@ -5,16 +5,20 @@ from dataclasses import replace
 import torch
 
 from attn_drill.casekit import (
+    TURNS,
     CaseMaker,
     SecondCall,
     bad_heads,
+    dropout_factors,
+    dropout_in_turn,
     realistic_call,
     shaped,
     small_hidden,
     suites,
 )
 
-MANY = 24  # calls whose results are averaged
+DROPOUT = 0.4
+FACTORS = ("factors of the attention's result", "factors of the MLP's result", "factors of x")
 
 
 def drive(block, given):
@@ -23,51 +27,25 @@ def drive(block, given):
         return {"out": block(given.x), "later_out": block(given.later_x)}
     if "part" not in given.inputs:
         return {"out": block(given.x)}
-    return dropout_in_turn(block, given.x) if given.part == "turns" else averages(block, given.x)
+    if given.part == "turns":
+        return dropout_in_turn(block, lambda: block(given.x))
+    return factors(block, given.x)
 
 
-def dropout_in_turn(block, x):
-    """Call in training mode, in eval mode, and in training mode again, with the same seed."""
-    block.train()
-    torch.manual_seed(0)
-    first, second = block(x), block(x)
-    block.eval()
-    quiet, quiet_again = block(x), block(x)
-    block.train()
-    torch.manual_seed(0)
-    first_again = block(x)
-    block.eval()
-    return {
-        "two calls differ": str(not torch.equal(first, second)),
-        "two calls in eval mode differ": str(not torch.equal(quiet, quiet_again)),
-        "training mode after eval mode": agreement(torch.allclose(first, first_again), "before"),
-    }
+def factors(block, x):
+    """Return in words the factors that dropout gives to the results of both branches and to x.
 
-
-def averages(block, x):
-    """Return whether the mean of many calls in training mode is the result of eval mode.
-
-    In the case for this, a third of the features gets the result of the attention, and another
-    third that of the MLP. Both do not depend on x.
+    In the case for this, a third of the features gets the result of the attention to one or two
+    equal keys, another third that of the MLP, and the last third has the numbers of x.
     """
     block.eval()
-    wanted = block(x) - x
+    without = block(x)
     block.train()
     torch.manual_seed(0)
-    mean = sum(block(x) - x for _ in range(MANY)) / MANY
+    result = block(x)
     block.eval()
-    third = x.shape[-1] // 3
-    shares = [float((mean / wanted)[..., part : part + third].mean()) for part in (0, third)]
-    names = ("mean of the attention", "mean of the MLP")
-    return {
-        name: agreement(abs(share - 1) < 0.2, "in eval mode")
-        for name, share in zip(names, shares, strict=True)
-    }
-
-
-def agreement(same, when):
-    """Return "as ..." or "not as ..."."""
-    return f"as {when}" if same else f"not as {when}"
+    thirds = zip(FACTORS, result.chunk(3, dim=-1), without.chunk(3, dim=-1), (2, 1, 1), strict=True)
+    return {name: dropout_factors(*third, DROPOUT, parts) for name, *third, parts in thirds}
 
 
 class BlockMaker(CaseMaker):
@@ -125,17 +103,16 @@ def cases(draw):
 def dropout_cases(case, mode):
     """Yield cases in training mode with dropout, whose outputs are words.
 
-    Mistakes: no dropout; dropout in eval mode; dropout that eval mode switches off for all later
-    calls; kept entries that are not divided by 1 - p.
+    Mistakes: no dropout at a place; dropout at another place; dropout in eval mode; dropout that
+    eval mode switches off for all later calls; kept entries that are not divided by 1 - p.
     """
-    drops = {"outputs": {}, "gradients": False, "init": {"dropout": 0.4}}
+    drops = {"outputs": {}, "gradients": False, "init": {"dropout": DROPOUT}}
     turns = {"inputs": {"part": "turns"}}
-    words = ("two calls differ", "two calls in eval mode differ", "training mode after eval mode")
     yield replace(
         case("training, eval and training mode, dropout 0.4", **turns, **drops, **mode),
-        plain=dict.fromkeys(words, "str"),
+        plain=dict.fromkeys(TURNS, "str"),
     )
-    # With one token, the only weight is 1. The norms give constants.
+    # The norms give constants, so every key has the same weight and the same value.
     width = 12
     rows = torch.arange(width)
     mlp = torch.zeros(width, 4 * width)
@@ -148,11 +125,12 @@ def dropout_cases(case, mode):
         "mlp.proj.weight": mlp,
         "mlp.proj.bias": torch.zeros(width),
     }
-    single = {**mode, **drops, "B": 64, "L": 1, "hidden": 1.0, "parameters": constant}
-    single["inputs"] = {"part": "mean", "x": torch.zeros(64, 1, width)}
+    single = {**mode, **drops, "B": 64, "L": 2, "hidden": 1.0, "parameters": constant}
+    x = case.draw.normal(64, 2, width) * (rows >= 8)
+    single["inputs"] = {"part": "factors", "x": x}
     yield replace(
-        case("training mode, dropout 0.4, mean of many calls", **single),
-        plain=dict.fromkeys(("mean of the attention", "mean of the MLP"), "str"),
+        case("training mode, dropout 0.4, both branches add constants", **single),
+        plain=dict.fromkeys(FACTORS, "str"),
     )
 
 

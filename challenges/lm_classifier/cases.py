@@ -14,8 +14,10 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from attn_drill.casekit import (
+    TURNS,
     SecondCall,
     TokenMaker,
+    dropout_in_turn,
     realistic_call,
     shaped,
     suites,
@@ -25,7 +27,6 @@ from attn_drill.worker.returns import UnexpectedReturnError, describe
 LM = "lm."
 HEAD = ("head.weight", "head.bias")
 UNUSED = "lm.head.weight"
-TURNS = ("two calls differ", "two calls in eval mode differ", "training mode after eval mode")
 MODES = "modules of another mode after the call"
 
 
@@ -192,22 +193,18 @@ def name_in_copy(name, value, weights):
 
 
 def in_turn(classifier, call):
-    """Call in training mode, in eval mode, and in training mode again, with the same seed."""
-    torch.manual_seed(0)
-    first, second = call(), call()
-    wrong = [
-        name or "the classifier" for name, part in classifier.named_modules() if not part.training
-    ]
-    classifier.eval()
-    quiet, quiet_again = call(), call()
-    wrong += [
-        name or "the classifier" for name, part in classifier.named_modules() if part.training
-    ]
-    classifier.train()
-    torch.manual_seed(0)
-    again = "as before" if torch.allclose(first, call()) else "not as before"
-    found = (str(not torch.equal(first, second)), str(not torch.equal(quiet, quiet_again)), again)
-    return {**dict(zip(TURNS, found, strict=True)), MODES: ", ".join(wrong[:2]) or "none"}
+    """Say in words how dropout acts, and which modules a call leaves in another mode."""
+    changed = []
+
+    def watched():
+        is_training = classifier.training
+        result = call()
+        parts = classifier.named_modules()
+        changed.extend(name or "the classifier" for name, x in parts if x.training != is_training)
+        return result
+
+    found = dropout_in_turn(classifier, watched)
+    return {**found, MODES: ", ".join(changed[:2]) or "none"}
 
 
 class ClassifierMaker(TokenMaker):

@@ -10,10 +10,13 @@ from dataclasses import replace
 import torch
 
 from attn_drill.casekit import (
+    TURNS,
     Case,
     Refusal,
     TokenMaker,
     bad_heads,
+    dropout_factors,
+    dropout_in_turn,
     own_scores_far_below_zero,
     realistic_call,
     shaped,
@@ -26,9 +29,12 @@ from attn_drill.worker.execution import functions_of
 PARTS = ("model", "loss", "training step", "generation")
 LAYERS = 2
 SPREAD = 0.02  # of the initial weights
-MANY = 24  # calls whose results are averaged
-TURNS = ("two calls differ", "two calls in eval mode differ", "training mode after eval mode")
-MEANS = ("mean of the embeddings", "mean of the attention", "mean of the MLP")
+DROPOUT = 0.4
+FACTORS = {
+    "factors of the embeddings": "0, 1 / (1 - p)",
+    "factors of the attention's result": "0, 1/2 / (1 - p)^2, 1 / (1 - p)^2",
+    "factors of the MLP's result": "0, 1 / (1 - p)",
+}
 
 
 def drive(model, given):
@@ -42,9 +48,9 @@ def drive(model, given):
             outputs["later_logits"] = model(given.later_tokens)
         return outputs
     if given.part == "dropout":
-        return dropout_in_turn(own, given.tokens)
-    if given.part == "averages":
-        return averages(own, given.tokens)
+        return dropout_in_turn(own, lambda: model(given.tokens))
+    if given.part == "factors":
+        return factors(own, given.tokens)
     if given.part == "initial":
         return {"initial values": initial_values(own)}
     if given.part == "loss":
@@ -56,29 +62,11 @@ def drive(model, given):
     return training(model, functions_of(model).train_step, given)
 
 
-def dropout_in_turn(model, tokens):
-    """Call in training mode, in eval mode, and in training mode again, with the same seed."""
-    model.train()
-    torch.manual_seed(0)
-    first, second = model(tokens), model(tokens)
-    model.eval()
-    quiet, quiet_again = model(tokens), model(tokens)
-    model.train()
-    torch.manual_seed(0)
-    first_again = model(tokens)
-    model.eval()
-    return {
-        "two calls differ": str(not torch.equal(first, second)),
-        "two calls in eval mode differ": str(not torch.equal(quiet, quiet_again)),
-        "training mode after eval mode": agreement(torch.allclose(first, first_again), "before"),
-    }
-
-
-def averages(model, tokens):
-    """Return whether the mean of many calls in training mode is the result of eval mode.
+def factors(model, tokens):
+    """Return in words the factors that dropout gives to the embeddings and to both branches.
 
     In the case for this, the input of ln_f has a third of its features from the embeddings, a third
-    from the attention, and a third from the MLP.
+    from the attention to one or two equal keys, and a third from the MLP.
     """
     streams = []
     hooks = [
@@ -91,24 +79,16 @@ def averages(model, tokens):
         model(tokens)
         model.train()
         torch.manual_seed(0)
-        for _ in range(MANY):
-            model(tokens)
+        model(tokens)
     finally:
         model.eval()
         for hook in hooks:
             hook.remove()
-    if len(streams) != MANY + 1:  # ln_f is not called as a module
-        return dict.fromkeys(MEANS, agreement(True, "in eval mode"))
-    shares = sum(streams[1:]) / MANY / streams[0]
-    return {
-        name: agreement(abs(float(part.mean()) - 1) < 0.2, "in eval mode")
-        for name, part in zip(MEANS, shares.chunk(3, dim=-1), strict=True)
-    }
-
-
-def agreement(same, when):
-    """Return "as ..." or "not as ..."."""
-    return f"as {when}" if same else f"not as {when}"
+    if len(streams) != 2:  # ln_f is not called as a module
+        return dict(FACTORS)
+    without, result = (stream.chunk(3, dim=-1) for stream in streams)
+    thirds = zip(FACTORS, result, without, (1, 2, 1), strict=True)
+    return {name: dropout_factors(*third, DROPOUT, parts) for name, *third, parts in thirds}
 
 
 class Descent:
@@ -338,7 +318,9 @@ def model_cases(case, sizes):
     yield case("model: more tokens afterwards", inputs=later, outputs=outputs, **sized)
     yield case("model: tokens in other memory", layout="transposed", check="properties", **sizes)
     yield case("model: training mode, dropout 0", mode="train", check="train/eval", **sizes)
-    yield case("model: eval mode, dropout 0.4", init={"dropout": 0.4}, check="train/eval", **sizes)
+    yield case(
+        "model: eval mode, dropout 0.4", init={"dropout": DROPOUT}, check="train/eval", **sizes
+    )
     drops = ("dropout", TURNS)
     yield plainly(case, "model: training, eval and training mode, dropout 0.4", *drops, sizes)
     # Only the dropout after the embeddings is left.
@@ -346,10 +328,10 @@ def model_cases(case, sizes):
         weights = idle["parameters"] | {f"{name}.weight": torch.zeros(rows, 12)}
         name = f"model: training mode, dropout 0.4, {words} embeddings of 0, an idle block"
         yield plainly(case, name, *drops, {**sizes, **idle, "parameters": weights})
-    name = "model: training mode, dropout 0.4, mean of many calls"
-    single = {**sizes, "B": 64, "L": 1, "layers": 1, "hidden": 1.0}
-    apart = branches_apart(case.draw, 13, 9)
-    yield plainly(case, name, "averages", MEANS, {**single, "parameters": apart})
+    name = "model: training mode, dropout 0.4, branches apart"
+    single = {**sizes, "B": 64, "L": 2, "layers": 1, "hidden": 1.0}
+    apart = branches_apart(case.draw)
+    yield plainly(case, name, "factors", FACTORS, {**single, "parameters": apart})
     # This probability drops nothing, so the results are those of eval mode.
     rare = {"mode": "train", "init": {"dropout": 1e-9}, "check": "train/eval"}
     yield case("model: training mode, dropout 1e-9", **rare, **sizes)
@@ -370,17 +352,17 @@ def idle_block(width):
     }
 
 
-def branches_apart(draw, vocabulary, positions):
+def branches_apart(draw):
     """Return weights with which embeddings, attention and MLP give four of twelve features each.
 
-    The norms give constants. With one token, its only attention weight is 1.
+    The norms give constants, so every key has the same weight and the same value.
     """
     width = 12
     rows = torch.arange(width)[:, None] // 4
-    tokens = draw.normal(vocabulary, width) * (rows.T == 0)
+    tokens, positions = (draw.normal(count, width) * (rows.T == 0) for count in (13, 9))
     return {
         "tok_emb.weight": tokens,
-        "pos_emb.weight": torch.zeros(positions, width),
+        "pos_emb.weight": positions,
         "blocks.0.ln_1.weight": torch.zeros(width),
         "blocks.0.ln_2.weight": torch.zeros(width),
         "blocks.0.attn.o_proj.weight": torch.eye(width) * (rows == 1),
@@ -396,7 +378,7 @@ def plainly(case, name, part, words, sizes):
         name,
         part=part,
         outputs={},
-        init={"dropout": 0.4},
+        init={"dropout": DROPOUT},
         check="train/eval",
         gradients=False,
         **sizes,
@@ -463,7 +445,9 @@ def training_cases(case, sizes):
     same = {"B": 4, "L": 4, "V": 4, "H": 4, "D": 4, "T": 4, "equal": "B L V H D T"}
     yield steps("all sizes equal", **same)
     yield steps("one head, three sequences", B=3, H=1, D=12)
-    yield steps("dropout 0.4", rate=0.0, only_mode=True, init={"dropout": 0.4}, check="train/eval")
+    yield steps(
+        "dropout 0.4", rate=0.0, only_mode=True, init={"dropout": DROPOUT}, check="train/eval"
+    )
 
 
 def generation_cases(case, sizes):
@@ -503,7 +487,7 @@ def generation_cases(case, sizes):
         "from training mode, dropout 0.4",
         count=2,
         training=True,
-        init={"dropout": 0.4},
+        init={"dropout": DROPOUT},
         check="train/eval",
     )
 

@@ -9,9 +9,12 @@ from dataclasses import replace
 import torch
 
 from attn_drill.casekit import (
+    TURNS,
     Refusal,
     TokenMaker,
     bad_heads,
+    dropout_factors,
+    dropout_in_turn,
     own_scores_far_below_zero,
     realistic_call,
     shaped,
@@ -23,9 +26,12 @@ from attn_drill.worker.execution import functions_of
 from attn_drill.worker.returns import UnexpectedReturnError, describe
 
 AS_ASKED = "the prompt, then one token a step"
-MANY = 24  # calls whose results are averaged
-TURNS = ("two calls differ", "two calls in eval mode differ", "training mode after eval mode")
-MEANS = ("mean of the embeddings", "mean of the attention", "mean of the MLP")
+DROPOUT = 0.4
+FACTORS = {
+    "factors of the embeddings": "0, 1 / (1 - p)",
+    "factors of the attention's result": "0, 1/2 / (1 - p)^2, 1 / (1 - p)^2",
+    "factors of the MLP's result": "0, 1 / (1 - p)",
+}
 LENGTHS = "cache.length after each call"
 
 
@@ -77,9 +83,9 @@ def drive(model, given):
     if given.part == "generation":
         return generation(own_module(model), functions_of(model).generate, given)
     if given.part == "dropout":
-        return dropout_in_turn(own_module(model), given.tokens)
-    if given.part == "averages":
-        return averages(own_module(model), given.tokens)
+        return dropout_in_turn(own_module(model), lambda: logits_of(model, given.tokens))
+    if given.part == "factors":
+        return factors(own_module(model), given.tokens)
     if given.part == "turns":
         return turns(model, given)
     if given.chunks is None:
@@ -125,29 +131,11 @@ def turns(model, given):
     }
 
 
-def dropout_in_turn(model, tokens):
-    """Call in training mode, in eval mode, and in training mode again, with the same seed."""
-    model.train()
-    torch.manual_seed(0)
-    first, second = logits_of(model, tokens), logits_of(model, tokens)
-    model.eval()
-    quiet, quiet_again = logits_of(model, tokens), logits_of(model, tokens)
-    model.train()
-    torch.manual_seed(0)
-    first_again = logits_of(model, tokens)
-    model.eval()
-    return {
-        "two calls differ": str(not torch.equal(first, second)),
-        "two calls in eval mode differ": str(not torch.equal(quiet, quiet_again)),
-        "training mode after eval mode": agreement(torch.allclose(first, first_again), "before"),
-    }
-
-
-def averages(model, tokens):
-    """Return whether the mean of many calls in training mode is the result of eval mode.
+def factors(model, tokens):
+    """Return in words the factors that dropout gives to the embeddings and to both branches.
 
     In the case for this, the input of ln_f has a third of its features from the embeddings, a third
-    from the attention, and a third from the MLP.
+    from the attention to one or two equal keys, and a third from the MLP.
     """
     streams = []
     hooks = [
@@ -160,24 +148,16 @@ def averages(model, tokens):
         model(tokens)
         model.train()
         torch.manual_seed(0)
-        for _ in range(MANY):
-            model(tokens)
+        model(tokens)
     finally:
         model.eval()
         for hook in hooks:
             hook.remove()
-    if len(streams) != MANY + 1:  # ln_f is not called as a module
-        return dict.fromkeys(MEANS, agreement(True, "in eval mode"))
-    shares = sum(streams[1:]) / MANY / streams[0]
-    return {
-        name: agreement(abs(float(part.mean()) - 1) < 0.2, "in eval mode")
-        for name, part in zip(MEANS, shares.chunk(3, dim=-1), strict=True)
-    }
-
-
-def agreement(same, when):
-    """Return "as ..." or "not as ..."."""
-    return f"as {when}" if same else f"not as {when}"
+    if len(streams) != 2:  # ln_f is not called as a module
+        return dict(FACTORS)
+    without, result = (stream.chunk(3, dim=-1) for stream in streams)
+    thirds = zip(FACTORS, result, without, (1, 2, 1), strict=True)
+    return {name: dropout_factors(*third, DROPOUT, parts) for name, *third, parts in thirds}
 
 
 def mode_of(model):
@@ -189,16 +169,23 @@ def mode_of(model):
 def generation(model, generate, given):
     """Generate tokens; note the tokens that are fed, the recording of gradients, and the mode."""
     modes = [(module, module.training) for module in model.modules()]
-    recorded, fed = set(), []
+    recorded, in_norm, in_model = set(), [], []
 
     def note(module, arguments):
         recorded.add(torch.is_grad_enabled())
         if module is last_norm:
-            fed.append(arguments[0].shape[1])
+            in_norm.append(arguments[0].shape[1])
+
+    def noted_forward(*arguments, **named):
+        recorded.add(torch.is_grad_enabled())
+        in_model.append(first_tensor(*arguments, *named.values()).shape[1])
+        return forward(*arguments, **named)
 
     norms = [part for name, part in model.named_modules() if name.split(".")[-1] == "ln_f"]
     last_norm = norms[0] if norms else None
     hooks = [module.register_forward_pre_hook(note) for module in model.modules()]
+    # A hook sees no direct call of `forward`, and ln_f need not be called as a module.
+    forward, model.forward = model.forward, noted_forward
     try:
         model.train(given.training)
         before = mode_of(model)
@@ -207,15 +194,21 @@ def generation(model, generate, given):
             tokens = generate(model, given.tokens, given.new)
         return {
             "tokens": tokens,
-            "tokens fed": in_words(fed, given.tokens.shape[1], given.new),
+            "tokens fed": in_words(in_norm or in_model, given.tokens.shape[1], given.new),
             "records gradients": str(True in recorded),
             "mode of the model": f"{before} before generate(), {mode_of(model)} after it",
         }
     finally:
+        model.forward = forward
         for hook in hooks:
             hook.remove()
         for module, mode in modes:
             module.training = mode
+
+
+def first_tensor(*arguments):
+    """Return the first tensor of the arguments, the tokens."""
+    return next(value for value in arguments if isinstance(value, torch.Tensor))
 
 
 def in_words(fed, prompt, new):
@@ -304,32 +297,32 @@ def model_cases(case, sizes):
     # This probability drops nothing, so the results are those of eval mode.
     rare = {"mode": "train", "init": {"dropout": 1e-9}, "check": "train/eval"}
     yield whole("training mode, dropout 1e-9", **rare)
-    yield whole("eval mode, dropout 0.4", init={"dropout": 0.4}, check="train/eval")
+    yield whole("eval mode, dropout 0.4", init={"dropout": DROPOUT}, check="train/eval")
     drops = {
         "outputs": {},
-        "init": {"dropout": 0.4},
+        "init": {"dropout": DROPOUT},
         "check": "train/eval",
         "gradients": False,
     }
     changes = whole("training, eval and training mode, dropout 0.4", part="dropout", **drops)
     yield replace(changes, plain=dict.fromkeys(TURNS, "str"))
-    single = {**drops, "part": "averages", "B": 64, "L": 1, "layers": 1, "hidden": 1.0}
-    single["parameters"] = branches_apart(case.draw, 13, 9)
-    means = whole("training mode, dropout 0.4, mean of many calls", **single)
-    yield replace(means, plain=dict.fromkeys(MEANS, "str"))
+    single = {**drops, "part": "factors", "B": 64, "L": 2, "layers": 1, "hidden": 1.0}
+    single["parameters"] = branches_apart(case.draw)
+    apart = whole("training mode, dropout 0.4, branches apart", **single)
+    yield replace(apart, plain=dict.fromkeys(FACTORS, "str"))
 
 
-def branches_apart(draw, vocabulary, positions):
+def branches_apart(draw):
     """Return weights with which embeddings, attention and MLP give four of twelve features each.
 
-    The norms give constants. With one token, its only attention weight is 1.
+    The norms give constants, so every key has the same weight and the same value.
     """
     width = 12
     rows = torch.arange(width)[:, None] // 4
-    tokens = draw.normal(vocabulary, width) * (rows.T == 0)
+    tokens, positions = (draw.normal(count, width) * (rows.T == 0) for count in (13, 9))
     return {
         "tok_emb.weight": tokens,
-        "pos_emb.weight": torch.zeros(positions, width),
+        "pos_emb.weight": positions,
         "blocks.0.ln_1.weight": torch.zeros(width),
         "blocks.0.ln_2.weight": torch.zeros(width),
         "blocks.0.attn.o_proj.weight": torch.eye(width) * (rows == 1),
@@ -364,7 +357,7 @@ def chunk_cases(case, sizes):
         ("bfloat16", (3, 1, 3), {"dtype": "bfloat16"}),
         ("own scores near -100", (3, 4), steep(case.draw)),
         ("training mode", (4, 1, 2), {"mode": "train", "check": "train/eval"}),
-        ("eval mode, dropout 0.4", (3, 4), {"init": {"dropout": 0.4}, "check": "train/eval"}),
+        ("eval mode, dropout 0.4", (3, 4), {"init": {"dropout": DROPOUT}, "check": "train/eval"}),
     ):
         # Gradients that reach earlier chunks through the cache are a matter of taste.
         yield case(f"chunks: {name}", **{"chunks": chunks, "gradients": False, **sizes, **more})
@@ -428,7 +421,7 @@ def generation_cases(case, sizes):
         count=2,
         training=True,
         D=5,
-        init={"dropout": 0.4},
+        init={"dropout": DROPOUT},
         check="train/eval",
     )
 

@@ -23,11 +23,13 @@ from attn_drill.casekit._maker import (
 from attn_drill.casekit._roles import HUGE, Direct, Projected
 from attn_drill.casekit.caches import CachedMaker
 from attn_drill.casekit.draw import Draw
+from attn_drill.casekit.dropout import TURNS, dropout_factors, dropout_in_turn
 from attn_drill.casekit.positions import RotaryMaker
 from attn_drill.model.case import Case, Refusal
 
 __all__ = [
     "HUGE",
+    "TURNS",
     "CachedMaker",
     "Case",
     "CaseMaker",
@@ -42,6 +44,8 @@ __all__ = [
     "bad_groups",
     "bad_heads",
     "caches",
+    "dropout_factors",
+    "dropout_in_turn",
     "own_scores_far_below_zero",
     "positions",
     "realistic_call",

@@ -1,0 +1,52 @@
+"""Describe dropout in words. Its values are random, so a case compares words instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import torch
+from torch import Tensor, nn
+
+TURNS = ("two calls differ", "two calls in eval mode differ", "training mode after eval mode")
+
+
+def dropout_in_turn(module: nn.Module, call: Callable[[], Tensor]) -> dict[str, str]:
+    """Call in training mode, in eval mode, and in training mode again, with the same seed.
+
+    Return the outputs of `TURNS`. Afterwards the module is in eval mode.
+    """
+    module.train()
+    torch.manual_seed(0)
+    first, second = call(), call()
+    module.eval()
+    quiet, quiet_again = call(), call()
+    module.train()
+    torch.manual_seed(0)
+    again = "as before" if torch.allclose(first, call()) else "not as before"
+    module.eval()
+    differ = (not torch.equal(first, second), not torch.equal(quiet, quiet_again))
+    return dict(zip(TURNS, (*map(str, differ), again), strict=True))
+
+
+def dropout_factors(result: Tensor, without: Tensor, p: float, parts: int = 1) -> str:
+    """Return the factors by which dropout changes entries, for example "0, 1 / (1 - p)".
+
+    Args:
+        result: the entries in training mode, any dims.
+        without: the same entries in eval mode. None is 0.
+        p: the probability.
+        parts: an entry is the sum of so many equal parts, which may be dropped one by one.
+    """
+    factors = {"0": 0.0}
+    for power, words in enumerate(("", " / (1 - p)", " / (1 - p)^2", " / (1 - p)^3")):
+        shares = (Fraction(count + 1, parts) for count in range(parts))
+        factors |= {f"{share}{words}": float(share) / (1 - p) ** power for share in shares}
+    distances = (result / without).double()[..., None] - torch.tensor([*factors.values()])
+    smallest, places = distances.abs().min(-1)
+    if bool((smallest > 1e-3).any()):
+        return "other numbers"
+    found = [name for place, name in enumerate(factors) if bool((places == place).any())]
+    if len(found) > 1 and bool((places == places[..., :1]).all()):
+        found.append("the same along the last dim")
+    return ", ".join(found)
