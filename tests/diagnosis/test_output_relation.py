@@ -1,9 +1,12 @@
 """Tests of the relation between two tensors in words."""
 
+import pytest
 import torch
 
 from attn_drill.diagnosis._output_relation import relation
-from tests.support.diagnosis import SIZES
+from attn_drill.grading.grader import Grader
+from attn_drill.packs import pack_reader
+from tests.support.diagnosis import CHALLENGES, SIZES, diagnosed
 
 
 def test_relations_in_words() -> None:
@@ -25,3 +28,17 @@ def test_relations_in_words() -> None:
         or ""
     )
     assert relation(torch.randn(2, 7, 4, 3), heads, "B L H D", SIZES) is None
+
+
+@pytest.mark.thorough
+def test_exchanged_true_and_false_are_found(grader: Grader) -> None:
+    """A single function that returns the opposite mask is enough. A partly wrong mask is not."""
+    challenge = CHALLENGES["masks"]
+    right = pack_reader.solution(challenge)
+    was = "return visible[None, None]"
+    assert right.count(was) == 1
+    _, found = diagnosed(grader, challenge, right.replace(was, "return ~visible[None, None]"))
+    named = [mistake.id for mistake in found.mistakes]
+    assert named == ["causal-inverted"] or "True and False are exchanged" in (found.layout or "")
+    _, found = diagnosed(grader, challenge, right.replace(was, "return visible[None, None].mT"))
+    assert "exchanged" not in (found.layout or "")

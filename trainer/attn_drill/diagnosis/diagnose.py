@@ -25,7 +25,7 @@ from attn_drill.diagnosis._milestones import (
     progress,
     topics_of,
 )
-from attn_drill.diagnosis._mistake_search import MistakeSearch, failures, find_pair, generic_error
+from attn_drill.diagnosis._mistake_search import MistakeSearch, failures, find_pair
 from attn_drill.diagnosis._named_line import NamedMistake, is_omission, line_by_text
 from attn_drill.diagnosis._output_relation import relation
 from attn_drill.diagnosis._recorded_case import RecordedCase, Reruns, recorded_case
@@ -113,11 +113,11 @@ class Diagnoser:
 
     def references(self, case_set: CaseSet) -> PatchedReferences:
         """Return the patched references on these cases, which keep their results."""
-        kept: dict[type, PatchedReferences] = case_set.kept
-        if PatchedReferences not in kept:
+        known: dict[type, PatchedReferences] = case_set.kept
+        if PatchedReferences not in known:
             check_interrupt = self._workers.check_interrupt
-            kept[PatchedReferences] = PatchedReferences(case_set, check_interrupt)
-        return kept[PatchedReferences]
+            known[PatchedReferences] = PatchedReferences(case_set, check_interrupt)
+        return known[PatchedReferences]
 
     def _tried(
         self,
@@ -211,15 +211,12 @@ class _Diagnosis:
         place, first_wrong = self._place(ids, mistakes)
         named = self._named_place(mistakes, place, first_wrong, is_planted=bool(known))
         place = named or place  # facts about another line are left out
-        explanation = place.layout
-        if not ids and explanation is None and not self._keeps_state:
-            explanation = generic_error(self._agreement)
         mask = self._mask()
         may_be_a_mask = not mistakes or any(concerns(mistake, "mask") for mistake in mistakes)
         diagnosis = replace(
             place,
             mistakes=mistakes,
-            layout=explanation or self._output_relation(),
+            layout=place.layout or self._output_relation(),
             effective_mask=mask if mask and mask.difference and may_be_a_mask else None,
             cleared=self._cleared(mistakes, mask),
             elsewhere=tuple(self._elsewhere(place)),

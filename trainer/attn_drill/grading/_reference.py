@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
 from typing import Any
@@ -110,14 +110,10 @@ class PreparedCase:
     exact: Any  # the reference's module or function in float64
     # The smaller case of the same growth probe, if this case is the larger one.
     smaller: PreparedCase | None = None
-    # The original case, if this case is a variant with other inputs or weights.
-    varied_from: PreparedCase | None = None
 
     @cached_property
     def expected(self) -> Expected:
-        """The results of the reference. A variant has the results of its original case."""
-        if self.varied_from is not None:
-            return self.varied_from.expected
+        """The results of the reference."""
         return self.reference.expect(self)
 
     @property
@@ -139,16 +135,6 @@ class PreparedCase:
             if tensor.is_floating_point() and tensor.numel():
                 largest = max(largest, float(tensor.abs().nan_to_num(0.0, math.inf).max()))
         return largest
-
-    def varied(self, inputs: Mapping[str, Any], parameters: Mapping[str, Tensor]) -> PreparedCase:
-        """Return a variant with other inputs and weights, for the diagnosis: it is not graded."""
-        return replace(
-            self,
-            inputs=dict(inputs),
-            second=dict(inputs),
-            parameters=dict(parameters),
-            varied_from=self.varied_from or self,
-        )
 
 
 def kept_weights(

@@ -5,7 +5,7 @@ A case set is computed once and shared by all submissions of the same challenge 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -49,8 +49,6 @@ _COUNTED = (Call(observe="cost"),)
 _AGAIN, _WEIGHTS, _RANDOM = 1, 2, 3
 
 _RANDOM_NUMBERS = 1 << 16  # more than a case draws
-
-Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # changes inputs or parameters by name
 
 
 def calls_for(purpose: Purpose, graded: Calls) -> Calls:
@@ -173,14 +171,6 @@ class CaseSet:
                 chosen |= {large, large.smaller}
         kept = tuple(prepared for prepared in self.prepared if prepared in chosen)
         return replace(self, prepared=kept, refusals=())
-
-    def altered(self, inputs: Change, parameters: Change) -> CaseSet:
-        """Return the same cases with changed inputs and weights, without refusals."""
-        altered = tuple(
-            prepared.varied(inputs(prepared.inputs), parameters(prepared.parameters))
-            for prepared in self.prepared
-        )
-        return replace(self, prepared=altered, refusals=())
 
     @cached_property
     def calls(self) -> tuple[Calls, ...]:
