@@ -235,6 +235,6 @@ def test_far_along_accepts_other_formulas_for_frequencies(seed: int) -> None:
     far = [case.name for case in case_set.cases].index("float64, positions up to 1999")
     source = (challenge.solutions / "also_right" / "deepseek_style.py").read_text("utf-8")
     references = PatchedReferences(case_set, lambda: None)
-    far_case = case_set.only([far])
+    far_case = case_set.select([far])
     comparison = Comparison(far_case, references.run(far_case, source, "grade"))
     assert comparison.results[0].right

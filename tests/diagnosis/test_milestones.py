@@ -10,7 +10,7 @@ from tests.support.diagnosis import CHALLENGES, SEED
 def test_milestone_before_a_wrong_softmax_is_reached(grader: Grader) -> None:
     """The last right result is the scores, and the first missed result the weights."""
     challenge = CHALLENGES["sdpa"]
-    case_set, source = grader.case_set(challenge, SEED).only([0]), pack_reader.solution(challenge)
+    case_set, source = grader.case_set(challenge, SEED).select([0]), pack_reader.solution(challenge)
     lines = source.splitlines()
     (line,) = [line_number for line_number, text in enumerate(lines, 1) if "torch.softmax(" in text]
     reference = content_graph(case_set, source, "solution.py")

@@ -116,7 +116,7 @@ def test_report_of_a_hunt_marks_the_planted_line(
     assert diagnosis.first_line is not None
     assert diagnosis.first_line.text.startswith("return loss.item()")
     assert diagnosis.first_line.function == "train_step"
-    assert diagnosis.made is None
+    assert diagnosis.made_shape is None
 
 
 def test_mistakes_of_random_hunts_are_found() -> None:

@@ -9,7 +9,7 @@ from tests.support.diagnosis import CHALLENGES, SEED
 
 def test_index_has_only_values_that_lead_to_outputs(grader: Grader) -> None:
     """A value that a right answer computes but does not use is not in the index."""
-    case_set = grader.case_set(CHALLENGES["sdpa"], SEED).only([0])
+    case_set = grader.case_set(CHALLENGES["sdpa"], SEED).select([0])
     wasteful = pack_reader.solution(CHALLENGES["sdpa"]).replace(
         "scores = q @", "unused = q.exp()\n    scores = q @"
     )

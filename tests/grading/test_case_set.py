@@ -54,8 +54,8 @@ def test_vectorised_case_comes_with_its_pair(grader: Grader) -> None:
     cases = case_set.cases
     probes = [index for index, case in enumerate(cases) if case.probe == "vectorised"]
     assert len(probes) > 2
-    assert case_set.only([probes[3]]).cases == (cases[probes[2]], cases[probes[3]])
-    assert case_set.only([probes[3]], alone=True).cases == (cases[probes[3]],)
+    assert case_set.select([probes[3]]).cases == (cases[probes[2]], cases[probes[3]])
+    assert case_set.select([probes[3]], alone=True).cases == (cases[probes[3]],)
 
 
 def test_a_case_is_called_with_and_without_gradients_on_other_values(grader: Grader) -> None:

@@ -321,7 +321,7 @@ def test_judgement_keeps_the_graded_assignment(grader: Grader) -> None:
         for index, case in enumerate(case_set.cases)
         if case.sizes.get("H") == case.sizes.get("Hkv")
     )
-    single = case_set.only([square], alone=True)
+    single = case_set.select([square], alone=True)
     result = grader.workers.run(single, submission, judgement.assignment)
     assert result.reply.assignment == judgement.assignment
 

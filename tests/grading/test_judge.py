@@ -144,7 +144,7 @@ def test_single_case_has_fewer_due_checks(grader: Grader) -> None:
     case_set = grader.case_set(GQA, 5)
     whole = Comparison(case_set, WorkerResult("died"))
     index = min(ROWS["values"].cases(whole))
-    single = Comparison(case_set, WorkerResult("died"), only=index)
+    single = Comparison(case_set, WorkerResult("died"), case_index=index)
     assert ROWS["runs"].cases(single) == {index}
     for check in ("masks", "vectorised", "bad sizes"):
         assert ROWS[check].is_due(whole)

@@ -144,7 +144,7 @@ def test_a_base_alone_is_right(grader: Grader, base: str, wanted: str) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
     """The diagnosis of any forged record ends, with or without a line."""
-    case_set = grader.case_set(GQA, 21).only([0])
+    case_set = grader.case_set(GQA, 21).select([0])
     rights = right_graphs(case_set)
     draw = random.Random(seed)
     run, tensors = forged(draw, [node.value for node in rights[0].nodes if node.value is not None])
@@ -169,7 +169,7 @@ def test_forged_records_do_no_harm(grader: Grader, seed: int) -> None:
 @pytest.mark.parametrize("operation", ["view", "cat", "mul"])
 def test_a_forged_record_with_many_paths_is_read_quickly(grader: Grader, operation: str) -> None:
     """Every step has up to 64 parents, so there are too many paths to walk all of them."""
-    case_set = grader.case_set(GQA, 21).only([0])
+    case_set = grader.case_set(GQA, 21).select([0])
     rights = right_graphs(case_set)
     tensors = [torch.full((4,), 7.5), torch.randn(3, 5)]
     steps = [

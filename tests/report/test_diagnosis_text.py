@@ -100,7 +100,7 @@ def test_nothing_known_is_no_answer(stage: Stage, diagnosis: Diagnosis | None) -
 
 def test_line_comes_with_the_code_around_it() -> None:
     """How the line relates to other lines comes before it."""
-    diagnosis = replace(DIAGNOSIS, made="[B=2]")
+    diagnosis = replace(DIAGNOSIS, made_shape="[B=2]")
     assert lines_of(line_of(explained(diagnosis=diagnosis))) == [
         "line 3 in forward: this is the first wrong result; it makes [B=2]",
         "  1 │ def forward(q, k):",
@@ -133,27 +133,27 @@ OPERANDS = (Operand(1, "q", "[L, D]"), Operand(2, "k", "[L, D]", "[D, L]"))
     [
         pytest.param({}, "", id="a line found by its text"),
         pytest.param(
-            {"made": "[B=2]"}, "this is the first wrong result; it makes [B=2]", id="made"
+            {"made_shape": "[B=2]"}, "this is the first wrong result; it makes [B=2]", id="made"
         ),
         pytest.param(
-            {"made": "[B=2]", "case": 4},
+            {"made_shape": "[B=2]", "case": 4},
             "this is the first wrong result; in case 4 it makes [B=2]",
             id="another case",
         ),
         pytest.param(
-            {"made": "[B=2]", "operands": OPERANDS, "mistakes": MISTAKE},
+            {"made_shape": "[B=2]", "operands": OPERANDS, "mistakes": MISTAKE},
             "this is the first wrong result; the numbers from lines 1 and 2 are right; "
             "it makes [B=2]",
             id="operands",
         ),
         pytest.param(
-            {"made": "[B=2]", "operands": OPERANDS[1:], "mistakes": ()},
+            {"made_shape": "[B=2]", "operands": OPERANDS[1:], "mistakes": ()},
             "k of line 2 is [L, D], the reference has [D, L]; this is the first wrong result; "
             "the numbers from line 2 are right; it makes [B=2]",
             id="an operand in another layout",
         ),
         pytest.param(
-            {"made": "[B, D, L]", "rearranged": "[B, L, D]"},
+            {"made_shape": "[B, D, L]", "rearranged": "[B, L, D]"},
             "this line rearranges right numbers wrongly; [B, L, D] becomes [B, D, L]",
             id="a layout",
         ),

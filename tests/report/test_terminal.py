@@ -140,7 +140,7 @@ def test_words_in_brackets_are_not_markup(word: str) -> None:
         first_line=Frame(3, "f", f"code {word}"),
         first_missed=f"missed {word}",
         missed_shape=f"missed-shape {word}",
-        made=f"made {word}",
+        made_shape=f"made {word}",
         operands=(Operand(1, f"operand {word}", "[L, D]", "[D, L]"),),
         layout=f"the layout-of {word}",
         effective_mask=EffectiveMask(f"the mask {word}", 0, ("#.",), ("##",)),

@@ -157,7 +157,7 @@ def few_cases(grader: Grader) -> CaseSet:
     """Return two cases of each part of the small GPT."""
     case_set = grader.case_set(GPT, SEED)
     names = [case.name for case in case_set.cases]
-    return case_set.only([names.index(name) for name in FEW])
+    return case_set.select([names.index(name) for name in FEW])
 
 
 def judged(grader: Grader, challenge: Challenge, source: str, seed: int = SEED) -> Judged:

@@ -122,10 +122,10 @@ def continued(challenge: Challenge, follow_up: Challenge, source: str) -> str:
         f'"""{follow_up.title}: the repaired file of {challenge.id}, to continue with.\n\n'
         f'The stub shows the new interface: attn-drill reset {follow_up.id}\n"""\n'
     )
-    given = [
+    definitions = [
         ast.get_source_segment(stub, node) or ""
         for node in ast.parse(stub).body
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name not in follow_up.entry
     ]
-    parts = [altered_reference.without_docstring(source).rstrip("\n"), *given]
+    parts = [altered_reference.without_docstring(source).rstrip("\n"), *definitions]
     return head + "\n\n\n".join(parts) + "\n"

@@ -211,9 +211,9 @@ class CaseMaker:
         # For messages of Python, without the address of `draw`.
         return "the case maker"
 
-    def one_call(self, sizes: Sizes, given: Mapping[str, object], mask: Mask) -> dict[str, object]:
-        """Return all inputs of a call: the given inputs, and draws for all others."""
-        inputs = self.drawn(sizes) | dict(given)
+    def one_call(self, sizes: Sizes, chosen: Mapping[str, object], mask: Mask) -> dict[str, object]:
+        """Return all inputs of a call: the chosen inputs, and draws for all others."""
+        inputs = self.drawn(sizes) | dict(chosen)
         if self.mask:
             inputs["mask"] = self.make_mask(mask, sizes)
         return inputs

@@ -46,7 +46,7 @@ def dropout_factors(result: Tensor, without: Tensor, p: float, parts: int = 1) -
     smallest, places = distances.abs().min(-1)
     if bool((smallest > 1e-3).any()):
         return "other numbers"
-    found = [name for place, name in enumerate(factors) if bool((places == place).any())]
-    if len(found) > 1 and bool((places == places[..., :1]).all()):
-        found.append("the same along the last dim")
-    return ", ".join(found)
+    names = [name for place, name in enumerate(factors) if bool((places == place).any())]
+    if len(names) > 1 and bool((places == places[..., :1]).all()):
+        names.append("the same along the last dim")
+    return ", ".join(names)

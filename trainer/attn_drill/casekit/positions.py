@@ -65,9 +65,9 @@ class RotaryMaker(CaseMaker):
             all_inputs["base"] = base
         return super().__call__(name + self.words, inputs=all_inputs, init=arguments, **more)
 
-    def one_call(self, sizes: Sizes, given: Mapping[str, object], mask: Mask) -> dict[str, object]:
+    def one_call(self, sizes: Sizes, chosen: Mapping[str, object], mask: Mask) -> dict[str, object]:
         """Return all inputs of a call. By default, a call has positions if it has a mask."""
-        inputs = super().one_call(sizes, given, mask)
+        inputs = super().one_call(sizes, chosen, mask)
         if "position_ids" not in inputs:
             is_bare = bool(self.mask) and mask is None
             inputs["position_ids"] = None if is_bare else self.scattered(sizes)

@@ -62,7 +62,7 @@ def new_pack(
 def check_pack(
     context: typer.Context,
     folder: Annotated[Path | None, _FOLDER] = None,
-    only: Annotated[list[str] | None, _ONLY] = None,
+    names: Annotated[list[str] | None, _ONLY] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Fresh seeds for every item.")] = 5,
     every: Annotated[int, _EVERY] = 1,
     with_pairs: Annotated[bool, _PAIRS] = False,
@@ -82,7 +82,7 @@ def check_pack(
     others: list[Path] = []
     if root != pack_reader.built_in_pack():
         others = [other for other in packs.roots() if other != root]
-    challenges, problems = _challenges(root, only or ())
+    challenges, problems = _challenges(root, names or ())
     chosen_seeds = [fresh_seed() for _ in range(seeds)]
     rows = _check_items([root, *others], challenges, chosen_seeds, every, with_pairs, jobs)
     problems += misplaced_files(root)
@@ -131,10 +131,10 @@ def _check_items(
         )
 
 
-def _challenges(root: Path, only: Sequence[str]) -> tuple[list[Challenge], list[str]]:
+def _challenges(root: Path, names: Sequence[str]) -> tuple[list[Challenge], list[str]]:
     """Return the challenges to check, and a sentence for each that cannot be read."""
-    if only:
-        return [pack_reader.find_challenge(root, name) for name in only], []
+    if names:
+        return [pack_reader.find_challenge(root, name) for name in names], []
     challenges: list[Challenge] = []
     problems: list[str] = []
     for path in pack_reader.challenge_folders(root):

@@ -72,25 +72,25 @@ def _first_node(matching: Matching, outputs: Iterable[str]) -> Node | None:
         return opposite
     region = _wrong_region(matching, outputs)
     if not region:  # no output is a tensor that can be followed backwards
-        made = [node for node in matching.graph.computed if node.lines]
-        known = next(filter(matching.is_known_wrong, made), None)
-        if known is None and made and all(map(matching.is_right, made[:-1])):
-            return made[-1]
-        return known
+        computed = [node for node in matching.graph.computed if node.lines]
+        known_wrong = next(filter(matching.is_known_wrong, computed), None)
+        if known_wrong is None and computed and all(map(matching.is_right, computed[:-1])):
+            return computed[-1]
+        return known_wrong
     wrong = [node for node in sorted(region) if node.lines]
     comparable = [node for node in wrong if node.is_comparable]
     if not comparable:
         return wrong[0] if len({node.line for node in wrong}) == 1 else None
     comparable = [node for node in comparable if not _is_part(matching, node)] or comparable
-    known = next(filter(matching.is_known_wrong, comparable), None)
-    if known is not None and not known.given:
-        return known
+    known_wrong = next(filter(matching.is_known_wrong, comparable), None)
+    if known_wrong is not None and not known_wrong.origins:
+        return known_wrong
     # A value that is made from no input may be another notation of a right constant.
-    counted = [node for node in comparable if node.given] or comparable
+    counted = [node for node in comparable if node.origins] or comparable
     all_counted = set(counted)
     entries = [node for node in counted if all_counted.isdisjoint(comparable_parents(node))]
     first = min(entries or counted)
-    return first if known is None else min(known, first)
+    return first if known_wrong is None else min(known_wrong, first)
 
 
 def _opposite(matching: Matching, outputs: Iterable[str]) -> Node | None:

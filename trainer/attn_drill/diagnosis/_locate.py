@@ -101,7 +101,7 @@ class Locator:
             related = f"at the marked line, {related}"
         place = replace(
             place,
-            made=name_shape(tuple(value.shape), sizes),
+            made_shape=name_shape(tuple(value.shape), sizes),
             rearranged=_shape(source, sizes) if is_rearranged else "",
             layout=related,
         )
@@ -130,7 +130,7 @@ class Locator:
         elif first.check in _RECORDED_CHECKS:
             line = self._recorded_line(first.check, first.number - 1)
         elif self._case_set.cases[first.number - 1].dtype == "bfloat16":
-            alone = self._case_set.only([first.number - 1])
+            alone = self._case_set.select([first.number - 1])
             for graph in graphs_of(self._reruns.run(alone, "lines")):
                 line = line_of_rounded_angle(graph)
         if line is None:
@@ -147,7 +147,7 @@ class Locator:
     def _recorded_line(self, check: str, index: int) -> int | None:
         """Return the line that does what the check forbids in a case."""
         purpose: Purpose = "gradients" if check == "gradients" else "lines"
-        graphs = graphs_of(self._reruns.run(self._case_set.only([index]), purpose))
+        graphs = graphs_of(self._reruns.run(self._case_set.select([index]), purpose))
         if not graphs:
             return None
         reference = self._references.graph((), index) if check == "train/eval" else None
@@ -160,7 +160,7 @@ class Locator:
     def loop_growth(self) -> Growth:
         """The lines that run more often in the larger case of the failed growth probe."""
         first = self._judgement.report.first_failure()
-        pair = self._case_set.only([first.number - 1 if first and first.number else -1])
+        pair = self._case_set.select([first.number - 1 if first and first.number else -1])
         return growth(graphs_of(self._reruns.run(pair, "lines")))
 
 

@@ -171,7 +171,7 @@ class MistakeSearch:
         is_known = self._first.number is not None and self._first.check != "from scratch"
         if is_known and len(matching) < 2:
             return self.references.only_candidate(matching)
-        only = self.references.only_candidate
+        only_of = self.references.only_candidate
         alike: list[Ids] = []
         same_message: list[Ids] = []  # for example with the same count
         for ids in matching[:_MOST_WORKERS]:
@@ -183,9 +183,9 @@ class MistakeSearch:
             if other is not None and other.message == self._first.message:
                 same_message.append(ids)
             # Each run in a worker takes as long as a check, so the search ends early.
-            if not only(alike) and not only(same_message):
+            if not only_of(alike) and not only_of(same_message):
                 return ()
-        return only(alike) or only(same_message)
+        return only_of(alike) or only_of(same_message)
 
     def _fails_alike(self, ids: Ids) -> bool:
         """Return whether mistakes fail in the same way, as far as runs in this process show it."""

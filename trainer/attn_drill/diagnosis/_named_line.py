@@ -25,21 +25,21 @@ from attn_drill.model.challenge import Mistake
 from attn_drill.packs.mistakes import lines_of, patch_all
 
 
-def line_of_number(recorded: RecordedCase, made: Iterable[Node], source: str) -> int | None:
+def line_of_number(recorded: RecordedCase, changed: Iterable[Node], source: str) -> int | None:
     """Return the line that makes or passes on the wrong number of a mistake first; None if unknown.
 
     Example: a constructor stores a wrong scale, and another line multiplies by it.
 
     Args:
-        made: the results of the changed lines of the reference with the mistake.
+        changed: the results of the changed lines of the reference with the mistake.
     """
     usual = {number for graph in recorded.right_graphs for number in _numbers(graph.nodes)}
-    changed = [number for number in _numbers(made) if not _is_one_of(number, usual)]
-    wrong = {form for number in changed for form in _forms(number)}
-    own = recorded.graph.nodes
+    numbers = [number for number in _numbers(changed) if not _is_one_of(number, usual)]
+    wrong = {form for number in numbers for form in _forms(number)}
+    actual = recorded.graph.nodes
     used = {
         number
-        for node in own
+        for node in actual
         for number in node.numbers
         if _is_one_of(number, wrong) and not _is_one_of(number, usual)
     }
@@ -49,7 +49,7 @@ def line_of_number(recorded: RecordedCase, made: Iterable[Node], source: str) ->
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.FunctionDef)
     }
-    for node in own:
+    for node in actual:
         if any(_is_one_of(number, used) for number in _numbers([node])):
             is_argument = node.is_number and node.line in functions
             calls = node.lines[1:] if is_argument else node.lines
@@ -154,18 +154,18 @@ def is_omission(reference: str, mistake: Mistake) -> bool:
 
 def _operations(source: str) -> Counter[str]:
     """Count the operations of a file: calls by name, arithmetic, comparisons and slices."""
-    found: Counter[str] = Counter()
+    operations: Counter[str] = Counter()
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(ast.Name("float") | ast.Attribute(ast.Name("math"))):
                 continue
             case ast.Call():
-                found[ast.unparse(node.func)] += 1
+                operations[ast.unparse(node.func)] += 1
             case ast.BinOp() | ast.AugAssign():
-                found[type(node.op).__name__] += 1
+                operations[type(node.op).__name__] += 1
             case ast.Compare() | ast.Subscript():
-                found[type(node).__name__] += 1
-    return found
+                operations[type(node).__name__] += 1
+    return operations
 
 
 def line_by_text(
@@ -181,23 +181,23 @@ def line_by_text(
             count too, and so do lines that were left out.
     """
     texts = reference, patch_all(reference, [mistake], ""), source
-    right, wrong, own = map(_code_of, texts)
+    right, wrong, actual = map(_code_of, texts)
     # The index in the file of each line of the wrong reference that is there.
     places: dict[int, int] = {}
-    for block in _matcher(wrong, own).get_matching_blocks():
+    for block in _matcher(wrong, actual).get_matching_blocks():
         places.update((block.a + offset, block.b + offset) for offset in range(block.size))
     moved = {text.strip() for _, text in right}
     for tag, first_right, _, start, end in _changes(right, wrong):
         if tag == "delete" and is_planted:
             before, after = places.get(start - 1), places.get(start)
             if before is not None and after == before + 1:
-                is_in_block = _indent(own[after][1]) >= _indent(right[first_right][1])
-                return own[before][0], own[after if is_in_block else before][0]
+                is_in_block = _indent(actual[after][1]) >= _indent(right[first_right][1])
+                return actual[before][0], actual[after if is_in_block else before][0]
         for index in range(start, end):
             text = wrong[index][1].strip()
             may_be_elsewhere = text in moved or text.startswith("with ")
             if index in places and (is_planted or not may_be_elsewhere):
-                return (own[places[index]][0],) * 2
+                return (actual[places[index]][0],) * 2
     return None
 
 
@@ -247,13 +247,13 @@ class NamedMistake:
         self.recorded, self.mistaken, self.source = recorded, mistaken, source
         self._reference, self._mistake = reference, mistake
         self._patched = patched_lines(reference, mistake)
-        self._made = [node for node in mistaken.nodes if node.line in self._patched]
+        self._changed = [node for node in mistaken.nodes if node.line in self._patched]
 
     def line(self, first: FirstWrong | None, *, is_missing: bool) -> int | None:
         """Return the line of the mistake; None if the first wrong value shows it as well."""
         if first is None:
             return self._line_without_wrong_value()
-        line = line_of_number(self.recorded, self._made, self.source)
+        line = line_of_number(self.recorded, self._changed, self.source)
         if line is None:
             wrong_source = patch_all(self._reference, [self._mistake], "")
             graph, source = self.recorded.graph, self.source
@@ -272,13 +272,13 @@ class NamedMistake:
         The value is wrong, or the reference has no such operation, for example a write in place.
         """
         usual = {node.operation for node in self.recorded.reference.nodes}
-        for node in self._made:
+        for node in self._changed:
             is_usual = node.operation in usual
             if not node.is_comparable or (is_usual and not self._is_other_value(node)):
                 continue
-            for own in self.recorded.graph.nodes:
-                if self._is_twin(node, own) and (is_usual or own.operation not in usual):
-                    return own.line
+            for actual in self.recorded.graph.nodes:
+                if self._is_twin(node, actual) and (is_usual or actual.operation not in usual):
+                    return actual.line
         return self._line_of_equal_value(is_new=False)
 
     def gap(self) -> tuple[int, int] | None:
@@ -291,15 +291,15 @@ class NamedMistake:
             return None
         left_out = lines_of(self._reference, self._mistake)
         missing = [node for node in self.recorded.reference.nodes if node.line in left_out]
-        given = [parent for node in missing for parent in node.parents]
+        operands = [parent for node in missing for parent in node.parents]
         nodes = self.recorded.graph.nodes
-        for operand in given:
+        for operand in operands:
             if operand.line in left_out or not operand.is_comparable:
                 continue
             if operand.is_input:
-                values = [own for own in nodes if own.operation == operand.operation]
+                values = [actual for actual in nodes if actual.operation == operand.operation]
             else:
-                values = [own for own in nodes if self._is_twin(operand, own)]
+                values = [actual for actual in nodes if self._is_twin(operand, actual)]
             before = values[0].line if values else 0
             for user in nodes:
                 if user.line not in (0, before) and not set(values).isdisjoint(user.parents):
@@ -310,19 +310,19 @@ class NamedMistake:
         """Return whether a value can be compared and the right answers do not compute it."""
         return node.is_comparable and not self.recorded.right.has(node, may_swap=False)
 
-    def _is_wrong(self, own: Node) -> bool:
+    def _is_wrong(self, actual: Node) -> bool:
         """Return whether a line of the file makes another value than right answers, NaN or +inf."""
-        if not own.lines or own.value is None:
+        if not actual.lines or actual.value is None:
             return False
-        return self._is_other_value(own) or not bool((own.value < torch.inf).all())
+        return self._is_other_value(actual) or not bool((actual.value < torch.inf).all())
 
-    def _is_twin(self, node: Node, own: Node) -> bool:
+    def _is_twin(self, node: Node, actual: Node) -> bool:
         """Return whether a line of the file makes the value of a node."""
-        if not own.lines or own.is_number != node.is_number:
+        if not actual.lines or actual.is_number != node.is_number:
             return False
         if node.is_number:
-            return node.scalar == own.scalar
-        return have_same_value(node, own, self.recorded.sizes)
+            return node.scalar == actual.scalar
+        return have_same_value(node, actual, self.recorded.sizes)
 
     def _line_of_equal_value(self, *, is_new: bool) -> int | None:
         """Return the line that makes a value of the changed lines as no right answer makes it.
@@ -335,15 +335,15 @@ class NamedMistake:
                 the first wrong value.
         """
         nodes = self.recorded.graph.nodes
-        early = list(takewhile(lambda own: not self._is_wrong(own), nodes))
+        early = list(takewhile(lambda actual: not self._is_wrong(actual), nodes))
         right = [node for graph in self.recorded.right_graphs for node in graph.nodes]
-        for node in self._made:
+        for node in self._changed:
             makers = {other.operation for other in right if _is_equal(node, other)}
             if node.entries < 2 or node.operation in makers or (is_new and makers):
                 continue
-            for own in early if makers else nodes:
-                if own.lines and own.operation not in makers and _is_equal(node, own):
-                    line, *calls = own.lines
+            for actual in early if makers else nodes:
+                if actual.lines and actual.operation not in makers and _is_equal(node, actual):
+                    line, *calls = actual.lines
                     is_chosen = calls and gives_a_constant(self.source, calls[0], line)
                     return calls[0] if is_chosen else line
         return None
@@ -356,16 +356,18 @@ class NamedMistake:
         visit = dropwhile(
             lambda node: node.line not in self._patched, self.mistaken.leading_to_outputs
         )
-        made = list(takewhile(lambda node: node.line in self._patched, visit))
-        if any(map(self._is_other_value, made)):
+        changed = list(takewhile(lambda node: node.line in self._patched, visit))
+        if any(map(self._is_other_value, changed)):
             return None
-        parts = [node for node in made if node.is_comparable and _is_part(node, made)]
+        parts = [node for node in changed if node.is_comparable and _is_part(node, changed)]
         by_visit: dict[tuple[tuple[int, ...], bool], list[Node]] = {}
-        for own in self.recorded.graph.nodes[: first.node.index]:
-            by_visit.setdefault((own.lines, own.operation == "return"), []).append(own)
+        for actual in self.recorded.graph.nodes[: first.node.index]:
+            by_visit.setdefault((actual.lines, actual.operation == "return"), []).append(actual)
         for (lines, is_return), nodes in by_visit.items():
             wanted = [node for node in parts if (node.operation == "return") == is_return]
-            twins = [node for node in wanted if any(self._is_twin(node, own) for own in nodes)]
+            twins = [
+                node for node in wanted if any(self._is_twin(node, actual) for actual in nodes)
+            ]
             if len(wanted) > 1 and twins == wanted:
                 return lines[0]
         return None
@@ -380,9 +382,11 @@ class NamedMistake:
         """
         graph = self.recorded.graph
         # A softmax without a mask, for example, if the mistake hides the weights after the softmax.
-        start = min((node.index for node in self._made), default=0)
+        start = min((node.index for node in self._changed), default=0)
         earlier = [node for node in self.mistaken.nodes[:start] if self._is_other_value(node)]
-        twins = [own for own in graph.nodes if any(self._is_twin(node, own) for node in earlier)]
+        twins = [
+            actual for actual in graph.nodes if any(self._is_twin(node, actual) for node in earlier)
+        ]
         is_made_before = first.node in leading_to(twins)
         results, inner = [], first.node.lines
         for lines, node in _results(graph):
@@ -400,9 +404,9 @@ class NamedMistake:
             others = [other for other in before if other.line not in self._patched]
             if any(self._is_twin(other, node) for other in others):
                 continue  # the line changes nothing, so a step is missing
-            found = [own for own, value in results if self._is_twin(node, value)]
-            if found:
-                return max(found, key=len)[0]
+            matches = [actual for actual, value in results if self._is_twin(node, value)]
+            if matches:
+                return max(matches, key=len)[0]
         return None
 
 
@@ -441,9 +445,9 @@ def _is_equal(node: Node, other: Node) -> bool:
     return torch.equal(node.value, other.value)
 
 
-def _is_part(node: Node, made: Collection[Node]) -> bool:
+def _is_part(node: Node, changed: Collection[Node]) -> bool:
     """Return whether a result is returned, or is one of several results of an operation."""
     return node.operation == "return" or any(
         other is not node and (other.operation, other.parents) == (node.operation, node.parents)
-        for other in made
+        for other in changed
     )

@@ -50,7 +50,7 @@ class ReferenceIndex:
         }
         figures = [node.features for node in self.nodes]
         self._table = torch.tensor(figures, dtype=torch.float64).reshape(-1, _FIGURES)
-        self._found: dict[tuple[Node, bool], bool] = {}
+        self._results: dict[tuple[Node, bool], bool] = {}
         self._near_nodes: dict[Node, list[Node]] = {}
 
     def look_ahead(self, nodes: Iterable[Node]) -> None:
@@ -73,13 +73,13 @@ class ReferenceIndex:
         core, key = node.core, (node, may_swap)
         if node.features is None or core is None:
             return False
-        if key not in self._found:
+        if key not in self._results:
             self.look_ahead([node])
-            self._found[key] = any(
+            self._results[key] = any(
                 other.core and hold_same_values(core, other.core, self.sizes, may_swap=may_swap)
                 for other in self._near_nodes[node]
             )
-        return self._found[key]
+        return self._results[key]
 
 
 _LARGE = 1000  # different formulas often give a smaller integer by chance

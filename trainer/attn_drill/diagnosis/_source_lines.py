@@ -76,8 +76,8 @@ def gives_a_constant(source: str, call: int, line: int) -> bool:
     """Return whether the call at a line gives a constant to the function that contains a line."""
     tree = ast.parse(source)
     function = function_around(tree, line)
-    for found in [] if function is None else _calls_of(tree, function, call):
-        for value in (*found.args, *(keyword.value for keyword in found.keywords)):
+    for each_call in [] if function is None else _calls_of(tree, function, call):
+        for value in (*each_call.args, *(keyword.value for keyword in each_call.keywords)):
             if isinstance(value.operand if isinstance(value, ast.UnaryOp) else value, ast.Constant):
                 return True
     return False

@@ -266,17 +266,17 @@ class Node:
     # The node whose entries this node has in another layout; itself if it computes.
     source: Node = field(init=False, repr=False)
     # The inputs and parameters from which the node was computed, as `input x`.
-    given: frozenset[str] = field(init=False, repr=False)
+    origins: frozenset[str] = field(init=False, repr=False)
     # Same entries and same dtype.
     _same_entries: Node = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         # These are no lazy properties: the chain of nodes may exceed the recursion limit.
         self.source = self._same_entries = self
-        self.given = frozenset({self.operation} if self.is_input else ())
+        self.origins = frozenset({self.operation} if self.is_input else ())
         for parent in self.parents:
             parent.users.append(self)
-            self.given |= parent.given
+            self.origins |= parent.origins
         if self.is_layout and len(self.parents) == 1:
             (parent,) = self.parents
             self.source = parent.source
@@ -310,7 +310,7 @@ class Node:
     @property
     def inputs(self) -> set[str]:
         """The inputs from which the node was computed, without parameters."""
-        return {name for name in self.given if not name.startswith(_PARAMETER)}
+        return {name for name in self.origins if not name.startswith(_PARAMETER)}
 
     @cached_property
     def features(self) -> tuple[float, ...] | None:

@@ -79,18 +79,18 @@ class Diagnoser:
         )
         return replace(diagnosed, outcomes=outcomes)
 
-    def diagnose(self, judgement: Judgement, known: Ids = ()) -> Diagnosis | None:
+    def diagnose(self, judgement: Judgement, ids: Ids = ()) -> Diagnosis | None:
         """Return where and why a submission failed; None if it passed or was never called.
 
         Also returns None, with a warning, if the diagnosis itself fails.
 
         Args:
-            known: the mistake to name, if it is known already; () searches for it.
+            ids: the mistake to name, if it is known already; () searches for it.
         """
         return self._tried(
             "The diagnosis failed",
             judgement,
-            lambda references, reruns: diagnose(references, judgement, reruns, known),
+            lambda references, reruns: diagnose(references, judgement, reruns, ids),
         )
 
     def matching_mistake(self, judgement: Judgement) -> Ids:
@@ -113,11 +113,11 @@ class Diagnoser:
 
     def references(self, case_set: CaseSet) -> PatchedReferences:
         """Return the patched references on these cases, which keep their results."""
-        known: dict[type, PatchedReferences] = case_set.kept
-        if PatchedReferences not in known:
+        storage: dict[type, PatchedReferences] = case_set.kept
+        if PatchedReferences not in storage:
             check_interrupt = self._workers.check_interrupt
-            known[PatchedReferences] = PatchedReferences(case_set, check_interrupt)
-        return known[PatchedReferences]
+            storage[PatchedReferences] = PatchedReferences(case_set, check_interrupt)
+        return storage[PatchedReferences]
 
     def _tried(
         self,
@@ -141,14 +141,14 @@ class Diagnoser:
 
 
 def diagnose(
-    references: PatchedReferences, judgement: Judgement, reruns: Reruns, known: Ids = ()
+    references: PatchedReferences, judgement: Judgement, reruns: Reruns, ids: Ids = ()
 ) -> Diagnosis | None:
     """Return where and why a submission failed; None if it passed or was never called."""
     first = _failure_to_explain(judgement)
     if first is None:
         return None
     with silence():
-        diagnosis = _Diagnosis(references, judgement, reruns, first).result(known)
+        diagnosis = _Diagnosis(references, judgement, reruns, first).result(ids)
         if not judgement.report.shares or len(diagnosis.mistakes) != 1:
             return diagnosis
         # The reference with the mistake runs in a worker like a submission, so that everything
@@ -196,20 +196,20 @@ class _Diagnosis:
             loops=lambda: self._locator.loop_growth.ratios,
         )
 
-    def result(self, known: Ids = ()) -> Diagnosis:
+    def result(self, planted: Ids = ()) -> Diagnosis:
         """Return the complete diagnosis, with this mistake if it is known already."""
         # The workers run while this process tries known mistakes.
         for index in (self._telling_index, self._mask_index):
             if index is not None:
                 self._begin_recording(index)
-        ids = known or self.single_mistake()
+        ids = planted or self.single_mistake()
         recorded = self._recorded
         if not ids and self._search.may_be_a_pair and not self._keeps_state:
             ids = find_pair(self._agreement, len(recorded.reference.nodes) if recorded else 0)
         in_order = sorted(ids, key=lambda mistake: self._references.lines(mistake).start)
         mistakes = tuple(self._references.mistakes[mistake] for mistake in in_order)
         place, first_wrong = self._place(ids, mistakes)
-        named = self._named_place(mistakes, place, first_wrong, is_planted=bool(known))
+        named = self._named_place(mistakes, place, first_wrong, is_planted=bool(planted))
         place = named or place  # facts about another line are left out
         mask = self._mask()
         may_be_a_mask = not mistakes or any(concerns(mistake, "mask") for mistake in mistakes)
@@ -270,7 +270,7 @@ class _Diagnosis:
 
         The case runs alone, because a class may keep the sizes of its last object.
         """
-        return cache(self._reruns.begin(self._case_set.only([index]), "lines"))
+        return cache(self._reruns.begin(self._case_set.select([index]), "lines"))
 
     @cached_property
     def _recorded(self) -> RecordedCase | None:
@@ -295,7 +295,7 @@ class _Diagnosis:
             right_graphs = list(filter(None, [self._references.graph((), index)]))
         if not right_graphs:
             return None
-        alone, comparison = self._case_set.only([index]), self._judgement.comparison
+        alone, comparison = self._case_set.select([index]), self._judgement.comparison
         return recorded_case(index, alone, right_graphs, finish(), comparison)
 
     @property
@@ -349,23 +349,23 @@ class _Diagnosis:
             is_planted: whether a bug hunt put the mistake into the file.
         """
         reference, source = self._references.source, self._judgement.submission.source
-        found = None if place.first_line is None else place.first_line.line
+        line_found = None if place.first_line is None else place.first_line.line
         texts = [
             line_by_text(reference, mistake, source, is_planted=is_planted) for mistake in mistakes
         ]
         lines: tuple[int, int, bool] | None = None
         if by_text := list(filter(None, texts)):
-            if not is_planted and any(found == last for _, last in by_text):
+            if not is_planted and any(line_found == last for _, last in by_text):
                 return None
             lines = *by_text[0], is_omission(reference, mistakes[0])
         elif len(mistakes) == 1:
             lines = self._lines_by_values(mistakes[0], place, first_wrong)
 
-        if lines is None or (not by_text and lines[1] == found):
+        if lines is None or (not by_text and lines[1] == line_found):
             return None
         start, line, is_missing = lines
-        if not by_text and found is not None and line in function_lines(source, found):
-            start = min(line, found)
+        if not by_text and line_found is not None and line in function_lines(source, line_found):
+            start = min(line, line_found)
         return Diagnosis(
             first_line=self._locator.frame(line),
             start=None if start == line else start,

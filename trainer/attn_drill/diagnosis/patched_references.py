@@ -211,18 +211,18 @@ class PatchedReferences:
     def graph(self, ids: Ids, index: int, purpose: Purpose = "lines") -> ValueGraph | None:
         """Return the graph of the patched reference in one case; None if it raises an exception."""
         source = self.patched(ids)
-        alone = self.case_set.only([index])
+        alone = self.case_set.select([index])
         return None if source is None else content_graph(alone, source, PATH, purpose)
 
     @kept(most=1000)
     def right_graphs(self, index: int) -> list[ValueGraph]:
         """Return the graphs of one case: of the reference, then of the other right answers."""
-        return right_graphs(self.case_set.only([index]))
+        return right_graphs(self.case_set.select([index]))
 
     @kept(most=300)
     def loop_growth(self, ids: Ids, index: int) -> Growth:
         """Return the lines that run more often in the larger case of a growth probe."""
-        pair = self.case_set.only([index])
+        pair = self.case_set.select([index])
         return growth(graphs_of(self.run(pair, self.patched(ids) or "", "lines")))
 
     # Runs of several cases
@@ -243,7 +243,7 @@ class PatchedReferences:
     @kept(most=300)
     def graded(self, ids: Ids, indices: tuple[int, ...]) -> Graded:
         """Judge the patched reference in some cases, without the check for forbidden calls."""
-        case_set = self.case_set.only(indices)
+        case_set = self.case_set.select(indices)
         comparison = Comparison(case_set, self.run(case_set, self.patched(ids) or "", "grade"))
         return comparison, judge(comparison, PATH, 0.0)
 
@@ -268,13 +268,13 @@ def behave(names: dict[str, Any], case_set: CaseSet, index: int) -> Behaviour | 
         return None if failure is None else _raised(failure)
     request, tensors = case_set.decoded_request("grade")
     run = request.runs[index]
-    given = Given(laid_out(run, run.inputs, tensors), run.sizes)
+    inputs = Given(laid_out(run, run.inputs, tensors), run.sizes)
     drive = adapted(case_set.content.drive, request.entry, request.signatures)
     # The worker has the same seed, so the same draws give the same values.
     torch.default_generator.manual_seed(request.random_seed)
     state = torch.default_generator.get_state()
     with torch.no_grad():
-        outputs, failure = GuardedCall(PATH).call("forward", lambda: drive(implementation, given))
+        outputs, failure = GuardedCall(PATH).call("forward", lambda: drive(implementation, inputs))
     if failure is not None:
         return _raised(failure)
     described: dict[str, Tensor | str] = {}

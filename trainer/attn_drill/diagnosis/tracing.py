@@ -57,7 +57,7 @@ def trace(
             f"{submission.name} fails before any of its lines can be traced; "
             f"`attn-drill check {challenge.id}` shows why."
         )
-    alone = judgement.case_set.only([chosen - 1], alone=True)
+    alone = judgement.case_set.select([chosen - 1], alone=True)
     worker_result = grader.workers.run(alone, submission, judgement.assignment, "lines")
     diagnosis, line = report.diagnosis, None
     if diagnosis and diagnosis.first_line and diagnosis.case == chosen:

@@ -92,10 +92,10 @@ def _has_names(references: PatchedReferences, answer: OtherAnswer) -> bool:
 
 def _drawn_mistakes(references: PatchedReferences, random: Random) -> list[str]:
     """Draw mistakes that change a result or raise an exception, of each twins only one."""
-    known = [mistake for mistake in references.mistakes.values() if not mistake.contrived]
-    random.shuffle(known)
+    candidates = [mistake for mistake in references.mistakes.values() if not mistake.contrived]
+    random.shuffle(candidates)
     drawn: list[str] = []
-    for mistake in known:
+    for mistake in candidates:
         is_new = not any(
             other in mistake.twins or mistake.id in references.mistakes[other].twins
             for other in drawn

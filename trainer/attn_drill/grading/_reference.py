@@ -323,17 +323,17 @@ class Reference:
         with_gradients = with_gradients and bool(prepared.cotangents)
         results = []
         for dtype, implementation in modules.items():
-            given = _given(prepared, inputs, dtype, with_gradients)
+            call_inputs = _cast_inputs(prepared, inputs, dtype, with_gradients)
             parameters = module_parameters(implementation)
             if not case.initial:
                 with torch.no_grad():
                     for name, parameter in parameters.items():
                         parameter.copy_(prepared.parameters[name])
             with self._blame(case), _default_dtype(dtype), torch.set_grad_enabled(with_gradients):
-                outputs, plain = self._outputs(case, implementation, given)
+                outputs, plain = self._outputs(case, implementation, call_inputs)
                 by_name: dict[str, Tensor] = {}
                 if with_gradients and any(output.requires_grad for output in outputs.values()):
-                    wrt = {name: leaf for name, leaf in leaves(given) if leaf.requires_grad}
+                    wrt = {name: leaf for name, leaf in leaves(call_inputs) if leaf.requires_grad}
                     wrt |= parameters
                     for name, value in gradients(outputs, prepared.cotangents, wrt).items():
                         by_name[name] = torch.zeros_like(wrt[name]) if value is None else value
@@ -343,11 +343,11 @@ class Reference:
         return results
 
     def _outputs(
-        self, case: Case, implementation: Any, given: Mapping[str, Any]
+        self, case: Case, implementation: Any, call_inputs: Mapping[str, Any]
     ) -> tuple[dict[str, Tensor], dict[str, str]]:
         """Return the outputs of `drive` that are tensors, and the others as text."""
         place = f"{self._content.cases_path}: case {case.name!r}"
-        outputs: Any = self._content.drive(implementation, Given(given, case.sizes))
+        outputs: Any = self._content.drive(implementation, Given(call_inputs, case.sizes))
         if not isinstance(outputs, dict):
             raise PackError(
                 f"{place}: drive returns an object of the type {type(outputs).__name__}. "
@@ -391,7 +391,7 @@ class Reference:
             raise GraderError(in_authors_words(error, doing, *paths)) from error
 
 
-def _given(
+def _cast_inputs(
     prepared: PreparedCase, inputs: Mapping[str, Any], dtype: str, with_gradients: bool
 ) -> Mapping[str, Any]:
     """Return inputs for a call in which all computation is in `dtype`."""

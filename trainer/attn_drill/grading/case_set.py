@@ -158,7 +158,7 @@ class CaseSet:
             tied_cases.append(replace(tied, smaller=None))
         return replace(self, prepared=_with_growth(tied_cases), is_tied=True)
 
-    def only(self, indices: Collection[int], *, alone: bool = False) -> CaseSet:
+    def select(self, indices: Collection[int], *, alone: bool = False) -> CaseSet:
         """Return a case set of the selected cases, without refusals.
 
         Args:

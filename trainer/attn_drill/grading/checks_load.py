@@ -122,30 +122,34 @@ def _missing(name: str, description: str, defined: list[str]) -> str:
     return f"the file defines no {name}; it defines {', '.join(defined[:8])}. {advice}"
 
 
-def signature_problem(expected: Signature, found: list[FoundParameter]) -> str | None:
+def signature_problem(expected: Signature, parameters: list[FoundParameter]) -> str | None:
     """Return a sentence if calls as in the stub do not work with this callable, or None.
 
     Arguments may have other names if their places and defaults are the same. Additional arguments
     need defaults and come last. Defaults are the matter of another check.
     """
-    own_names = renamed(expected, found)
+    own_names = renamed(expected, parameters)
     names = {want.name for want in expected.parameters}
     reasons: list[str] = []
     for index, want in enumerate(expected.parameters):
-        if trouble := _argument_problem(index, want, own_names.get(want.name), names, found):
+        if trouble := _argument_problem(index, want, own_names.get(want.name), names, parameters):
             reasons.append(trouble)
-    for argument in found:
+    for argument in parameters:
         is_known = argument.name in names or argument.name in own_names.values()
         if argument.required and not is_known and not argument.kind.startswith("VAR_"):
             reasons.append(f"{argument.name} has no default")
     if not reasons:
         return None
-    yours = ", ".join(map(_shown, found))
+    yours = ", ".join(map(_shown, parameters))
     return f"expected {expected.in_python()}; found ({yours}): {'; '.join(reasons)}."
 
 
 def _argument_problem(
-    index: int, want: Parameter, own_name: str | None, names: set[str], found: list[FoundParameter]
+    index: int,
+    want: Parameter,
+    own_name: str | None,
+    names: set[str],
+    parameters: list[FoundParameter],
 ) -> str:
     """Return the problem of one argument of the contract, or "".
 
@@ -153,7 +157,7 @@ def _argument_problem(
         index: the place of the argument in the contract, from 0.
         own_name: the learner's name for the argument, if it is another name.
     """
-    single = [argument for argument in found if not argument.kind.startswith("VAR_")]
+    single = [argument for argument in parameters if not argument.kind.startswith("VAR_")]
     positional = [argument for argument in single if argument.kind != "KEYWORD_ONLY"]
     have = {argument.name: argument for argument in single}.get(own_name or want.name)
     if have is not None and have.kind == "KEYWORD_ONLY":
@@ -162,7 +166,7 @@ def _argument_problem(
         place = positional.index(have)
         wrong_place = f"{want.name} is argument {place + 1} and must be argument {index + 1}"
         return "" if place == index else wrong_place
-    if len(single) < len(found):  # *args or **kwargs take it
+    if len(single) < len(parameters):  # *args or **kwargs take it
         return ""
     trouble = None
     if index < len(positional) and positional[index].name not in names:
@@ -247,7 +251,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
 
 def bad_sizes(comparison: Comparison) -> Iterator[Outcome]:
     """Check that the constructor, or the function, refuses sizes that cannot work."""
-    if comparison.only is not None:
+    if comparison.case_index is not None:
         return
     failures, challenge = comparison.reply.refusals, comparison.case_set.challenge
     for index, refusal in enumerate(comparison.case_set.refusals):

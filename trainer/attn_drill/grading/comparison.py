@@ -234,7 +234,7 @@ class Comparison:
 
     Args:
         worker_result: the worker's reply, and the way in which the worker ended.
-        only: the index of the single graded case; None to grade all cases.
+        case_index: the index of the single graded case; None to grade all cases.
         loop: after a timeout, a sentence about the count that grows with the sizes.
     """
 
@@ -242,10 +242,10 @@ class Comparison:
         self,
         case_set: CaseSet,
         worker_result: WorkerResult,
-        only: int | None = None,
+        case_index: int | None = None,
         loop: str = "",
     ) -> None:
-        self.case_set, self.worker_result, self.only = case_set, worker_result, only
+        self.case_set, self.worker_result, self.case_index = case_set, worker_result, case_index
         self.loop = loop
         self._compared: list[CaseResult] = []  # the results of all cases that have arrived
         self._agrees = True  # False after the first difference that `compare_ahead` found
@@ -260,7 +260,7 @@ class Comparison:
         """The results of the graded cases that the worker has run, in order."""
         # A worker that ends without a complete reply has no results.
         arrived = self._arrived()[: len(self.reply.runs)]
-        return [result for result in arrived if self.only in (None, result.index)]
+        return [result for result in arrived if self.case_index in (None, result.index)]
 
     def result_of(self, index: int) -> CaseResult | None:
         """Return the result of a case; None if the case is not graded or was not run."""
@@ -273,7 +273,7 @@ class Comparison:
         """
         ahead = len(self._compared)
         for result in self._arrived()[ahead:]:
-            if self._agrees and self.only in (None, result.index):
+            if self._agrees and self.case_index in (None, result.index):
                 self._agrees = result.agrees()
 
     def _arrived(self) -> list[CaseResult]:

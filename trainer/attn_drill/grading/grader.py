@@ -179,7 +179,7 @@ class Judgement:
 
     def of_all_cases(self) -> Judgement:
         """Return the judgement of all cases: the worker ran them also for a report of one case."""
-        if self.comparison.only is None:
+        if self.comparison.case_index is None:
             return self
         complete = Comparison(self.case_set, self.comparison.worker_result)
         report = judge(complete, self.submission.name, self.report.elapsed_seconds)
@@ -227,9 +227,13 @@ class Grader:
         }
 
     def grade(
-        self, challenge: Challenge, submission: Submission, seed: int, only: int | None = None
+        self,
+        challenge: Challenge,
+        submission: Submission,
+        seed: int,
+        case_number: int | None = None,
     ) -> Judgement:
-        """Judge a submission on the cases of one seed; with `only`, on the case of this number.
+        """Judge a submission on the cases of one seed, or on the case of this number.
 
         Raises:
             DrillError: if there is no case with this number.
@@ -237,12 +241,12 @@ class Grader:
                 then.
         """
         case_set = self.case_set(challenge, seed)
-        return self.judge(case_set, submission, index_of_case(case_set, only))
+        return self.judge(case_set, submission, index_of_case(case_set, case_number))
 
     def judge(
-        self, case_set: CaseSet, submission: Submission, only: int | None = None
+        self, case_set: CaseSet, submission: Submission, case_index: int | None = None
     ) -> Judgement:
-        """Judge a submission on the cases of a case set; with `only`, on the case of this index.
+        """Judge a submission on the cases of a case set, or on the case of this index.
 
         If the fork server dies, the submission runs again with a new fork server. If two fork
         servers die, the submission is the likely cause, so the submission gets a verdict.
@@ -250,7 +254,7 @@ class Grader:
         started = time.monotonic()
         for _ in range(_FORK_SERVERS_PER_SUBMISSION):
             try:
-                comparison = self._under_the_meant_assignment(case_set, submission, only)
+                comparison = self._under_the_meant_assignment(case_set, submission, case_index)
                 break
             except ForkServerLostError:
                 self.workers.replace_fork_server()
@@ -259,7 +263,7 @@ class Grader:
                 "each time this file ran, the process that starts workers died together with the "
                 "worker"
             )
-            comparison = Comparison(case_set, WorkerResult("died", reason=reason), only)
+            comparison = Comparison(case_set, WorkerResult("died", reason=reason), case_index)
         report = judge(comparison, submission.name, time.monotonic() - started)
         report = replace(report, source=submission.source)
         if report.verdict != "passed":
@@ -267,23 +271,23 @@ class Grader:
         return Judgement(submission, report, comparison)
 
     def _under_the_meant_assignment(
-        self, case_set: CaseSet, submission: Submission, only: int | None
+        self, case_set: CaseSet, submission: Submission, case_index: int | None
     ) -> Comparison:
         """Run and compare a submission. If several assignments of its layers fit, find the meant.
 
         The worker then makes no calls, and the submission runs again with the meant assignment. It
         also runs again if it ties parameters, because the reference must tie them, too.
         """
-        comparison = self._run_and_compare(case_set, submission, {}, only)
+        comparison = self._run_and_compare(case_set, submission, {}, case_index)
         ties = {frozenset(pair) for pair in case_set.challenge.ties}
         shared = {frozenset(pair) for run in comparison.reply.runs for pair in run.shared.items()}
         if ties and ties <= shared and not case_set.is_tied:
-            return self._under_the_meant_assignment(case_set.tied, submission, only)
+            return self._under_the_meant_assignment(case_set.tied, submission, case_index)
         possible = comparison.reply.assignments
         if len(possible) < 2:
             return comparison
         meant = self._meant_assignment(case_set, submission, possible)
-        comparison = self._run_and_compare(case_set, submission, meant, only)
+        comparison = self._run_and_compare(case_set, submission, meant, case_index)
         comparison.reply.assignments = possible
         return comparison
 
@@ -295,7 +299,7 @@ class Grader:
         No other assignment can pass. The trials together have as much CPU time as one run.
         """
         plain = [index for index, case in enumerate(case_set.cases) if _is_plain(case)]
-        alone, used = case_set.only(plain[:1]), 0.0
+        alone, used = case_set.select(plain[:1]), 0.0
         for assignment in possible:
             result = self.workers.run(alone, submission, assignment)
             used += result.cpu
@@ -307,16 +311,20 @@ class Grader:
         return possible[0]
 
     def _run_and_compare(
-        self, case_set: CaseSet, submission: Submission, assignment: Assigned, only: int | None
+        self,
+        case_set: CaseSet,
+        submission: Submission,
+        assignment: Assigned,
+        case_index: int | None,
     ) -> Comparison:
         """Run a submission, and compare its results while the worker is running."""
         running = self.workers.begin(case_set, submission, assignment)
         case_set.expect()  # uses the time in which the worker runs
-        comparison = Comparison(case_set, running.result, only)
+        comparison = Comparison(case_set, running.result, case_index)
         result = self.workers.finish(running, comparison.compare_ahead)
         self._confirm_loops(comparison, submission, assignment)
         if result.how == "timeout" and not result.slept:
-            return Comparison(case_set, result, only, self._loop(comparison, submission))
+            return Comparison(case_set, result, case_index, self._loop(comparison, submission))
         return comparison
 
     def _confirm_loops(
@@ -328,7 +336,7 @@ class Grader:
         for small, large in growth_pairs(comparison):
             if not loop_between(small, large):
                 continue
-            pair = comparison.case_set.only([small.index, large.index])
+            pair = comparison.case_set.select([small.index, large.index])
             runs = self.workers.run(pair, submission, assignment).reply.runs
             if len(runs) == 2:
                 small.reply.cost, large.reply.cost = (run.cost for run in runs)
@@ -343,7 +351,7 @@ class Grader:
         probes = [index for index, case in enumerate(cases) if case.probe == "vectorised"]
         if len(probes) < 2 or (comparison.worker_result.last_note or 0) <= probes[0]:
             return ""
-        pair = comparison.case_set.only(probes[:2])
+        pair = comparison.case_set.select(probes[:2])
         result = self.workers.run(pair, submission)
         runs = result.reply.runs or result.partial
         if len(runs) < 2:

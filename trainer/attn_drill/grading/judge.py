@@ -59,7 +59,7 @@ class Check:
         return {
             index
             for index, prepared in enumerate(comparison.case_set.prepared)
-            if comparison.only in (None, index)
+            if comparison.case_index in (None, index)
             and (self.looks_at is None or self.looks_at(prepared))
         }
 
@@ -119,7 +119,7 @@ CHECKS = (
         "bad sizes",
         checks_load.bad_sizes,
         needs=("interface",),
-        due=lambda comparison: bool(comparison.case_set.refusals) and comparison.only is None,
+        due=lambda comparison: bool(comparison.case_set.refusals) and comparison.case_index is None,
     ),
     Check("from scratch", _checks_run.from_scratch),
     Check(
@@ -127,7 +127,7 @@ CHECKS = (
         _checks_run.vectorised,
         needs=_ON_CASES,
         looks_at=lambda prepared: prepared.smaller is not None,  # the larger case counts for both
-        due=lambda comparison: comparison.only is None,
+        due=lambda comparison: comparison.case_index is None,
     ),
     Check(
         "memory",
@@ -172,7 +172,7 @@ def judge(comparison: Comparison, file: str, elapsed_seconds: float) -> Report:
         cases=case_set.cases,
         stdout=_stdout(comparison, outcomes),
         elapsed_seconds=elapsed_seconds,
-        only_case=None if comparison.only is None else comparison.only + 1,
+        only_case=None if comparison.case_index is None else comparison.case_index + 1,
         notes=tuple(checks_load.notes(comparison)),
         signatures=tuple(case_set.content.signatures),
     )
@@ -288,7 +288,7 @@ def shares(comparison: Comparison) -> dict[str, float]:
     it happens, and no check waits for another check.
     """
     trivial = comparison.case_set.trivial_credits
-    found: dict[str, float] = {}
+    by_check: dict[str, float] = {}
     for check in CHECKS:
         if check.is_due(comparison):
             right = _right_share(comparison, check)
@@ -296,8 +296,8 @@ def shares(comparison: Comparison) -> dict[str, float]:
                 cases = check.cases(comparison)
                 base = max(fmean(credits[case] for case in cases) for credits in trivial.values())
                 right = max(0.0, (right - base) / (1 - base)) if base < 1 else right
-            found[check.name] = right
-    return found
+            by_check[check.name] = right
+    return by_check
 
 
 def _right_share(comparison: Comparison, check: Check) -> float:

@@ -82,33 +82,33 @@ class MeasuredAnswer:
         return CallCost(facts.operations, facts.multiply_adds, facts.peak_bytes)
 
 
-def notes(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> tuple[Note, ...]:
+def notes(answer: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> tuple[Note, ...]:
     """Return the notes on an answer, the most important first.
 
     Args:
         others: the facts about the right answers of the pack. The first is the reference.
     """
     reference = others[0] if others else MeasuredAnswer(REFERENCE)
-    all_notes = list(_copies(own, reference, others))
+    all_notes = list(_copies(answer, reference, others))
     for fact, says, why in _LINE_FACTS:
         too = _TOO if _lines(reference, fact) else ""
-        for line in _lines(own, fact):
+        for line in _lines(answer, fact):
             all_notes.append(Note(line, f"{says}{too}", why))
-    all_notes += _precision(own, reference, others)
-    all_notes += _memory(own, others)
-    all_notes += _work(own, reference)
+    all_notes += _precision(answer, reference, others)
+    all_notes += _memory(answer, others)
+    all_notes += _work(answer, reference)
     too = _TOO if _never_read(reference) else ""
     why = "An unused parameter gets no gradient; unused state takes memory in every checkpoint."
-    for name in sorted(_never_read(own)):
+    for name in sorted(_never_read(answer)):
         all_notes.append(Note(0, f"None of the measured calls reads {name}.{too}", why))
     return tuple(all_notes)
 
 
 def _copies(
-    own: MeasuredAnswer, reference: MeasuredAnswer, others: Sequence[MeasuredAnswer]
+    answer: MeasuredAnswer, reference: MeasuredAnswer, others: Sequence[MeasuredAnswer]
 ) -> Iterator[Note]:
     """Yield a note for each line that copies repeated entries, if another answer avoids this."""
-    if own.realistic is None:
+    if answer.realistic is None:
         return
     compared = [(other.name, other.realistic) for other in others if other.realistic is not None]
     without = [name for name, facts in compared if not facts.copies]
@@ -116,7 +116,7 @@ def _copies(
         return
     too = _TOO if reference.realistic is not None and reference.realistic.copies else ""
     by_line: dict[int, tuple[int, int]] = {}
-    for copy in own.realistic.copies:
+    for copy in answer.realistic.copies:
         before, after = by_line.get(copy.line, (0, 0))
         by_line[copy.line] = before + copy.before, after + copy.after
     by_size: dict[tuple[int, int], list[int]] = {}
@@ -137,36 +137,36 @@ def _copies(
 
 
 def _precision(
-    own: MeasuredAnswer, reference: MeasuredAnswer, others: Sequence[MeasuredAnswer]
+    answer: MeasuredAnswer, reference: MeasuredAnswer, others: Sequence[MeasuredAnswer]
 ) -> Iterator[Note]:
     """Yield a note if another right answer is clearly more accurate in bfloat16."""
-    known = [(other.half_error, other.name) for other in others if other.half_error]
-    if own.half_error is None or not known:
+    errors = [(other.half_error, other.name) for other in others if other.half_error]
+    if answer.half_error is None or not errors:
         return
-    best, name = min(known)
-    if own.half_error < _LARGER_ERROR * best:
+    best, name = min(errors)
+    if answer.half_error < _LARGER_ERROR * best:
         return
     compared = f"by {best:.2%} in {_quoted(name)}"
     usual = reference.half_error
     if name != REFERENCE and usual and usual >= _LARGER_ERROR * best:
         compared = f"by {usual:.2%} in the reference and {compared}"
-    lines = _lines(own, "half_softmax")
+    lines = _lines(answer, "half_softmax")
     softmax = " The softmax of this line runs in bfloat16." if lines else ""
     yield Note(
         lines[0] if lines else 0,
-        f"In bfloat16 the result is off by {own.half_error:.2%} (root mean square) in your answer, "
-        f"{compared}.{softmax}",
+        f"In bfloat16 the result is off by {answer.half_error:.2%} (root mean square) in your "
+        f"answer, {compared}.{softmax}",
         "bfloat16 keeps 8 bits of a number; scores and weights in float32 lose less.",
         name,
     )
 
 
-def _memory(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
+def _memory(answer: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[Note]:
     """Yield a note if the reference or the best right answer needs clearly less memory."""
     peaks = {other.name: other.cost.peak_bytes for other in others if other.cost is not None}
-    if own.realistic is None or own.realistic.peak_bytes < _LEAST_BYTES or not peaks:
+    if answer.realistic is None or answer.realistic.peak_bytes < _LEAST_BYTES or not peaks:
         return
-    peak, held = own.realistic.peak_bytes, own.realistic.held
+    peak, held = answer.realistic.peak_bytes, answer.realistic.held
     best = min(peaks, key=lambda name: peaks[name])
     reference = peaks.get(REFERENCE)
     is_above_reference = reference is not None and peak > _MORE_MEMORY * reference
@@ -183,11 +183,11 @@ def _memory(own: MeasuredAnswer, others: Sequence[MeasuredAnswer]) -> Iterator[N
     )
 
 
-def _work(own: MeasuredAnswer, reference: MeasuredAnswer) -> Iterator[Note]:
+def _work(answer: MeasuredAnswer, reference: MeasuredAnswer) -> Iterator[Note]:
     """Yield notes on multiply-adds and operations, compared with the reference."""
-    if own.realistic is None or reference.realistic is None:
+    if answer.realistic is None or reference.realistic is None:
         return
-    products, usual = own.realistic.multiply_adds, reference.realistic.multiply_adds
+    products, usual = answer.realistic.multiply_adds, reference.realistic.multiply_adds
     if products > max(_MORE_MULTIPLY_ADDS * usual, _LEAST_MULTIPLY_ADDS):
         yield Note(
             0,
@@ -195,7 +195,7 @@ def _work(own: MeasuredAnswer, reference: MeasuredAnswer) -> Iterator[Note]:
             f"{in_count(usual)}.",
             "Long prompts are limited by arithmetic, so each extra product costs time there.",
         )
-    operations, usual = own.realistic.operations, reference.realistic.operations
+    operations, usual = answer.realistic.operations, reference.realistic.operations
     if operations > max(_MORE_OPERATIONS * usual, usual + _LEAST_OPERATIONS):
         yield Note(
             0,
@@ -274,8 +274,8 @@ class Teacher:
         )
         if result.how != "replied":
             return Lesson(call, None, (), others, is_measured=False)
-        own = _measured("yours", case_set, result.reply, result.tensors)
-        return Lesson(call, own.cost, notes(own, measured), others)
+        own_facts = _measured("yours", case_set, result.reply, result.tensors)
+        return Lesson(call, own_facts.cost, notes(own_facts, measured), others)
 
     def _measured_content(self, case_set: CaseSet, answer: OtherAnswer) -> MeasuredAnswer:
         """Return the facts about an answer of the pack; without facts if it cannot run."""
@@ -302,7 +302,7 @@ def measured_cases(case_set: CaseSet) -> CaseSet:
         kind = case.dtype, case.check
         if is_plain and kind in MEASURED_KINDS:
             chosen.setdefault(kind, index)
-    return case_set.only(chosen.values(), alone=True)
+    return case_set.select(chosen.values(), alone=True)
 
 
 def _measured(

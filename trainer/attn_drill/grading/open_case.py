@@ -101,7 +101,7 @@ def open_case(
         raise DrillError(
             f"There is no case {number}; {challenge} has cases 1 to {len(case_set.cases)}."
         )
-    return OpenCase(case_set.only([number - 1], alone=True), _imported(Path(file).resolve()))
+    return OpenCase(case_set.select([number - 1], alone=True), _imported(Path(file).resolve()))
 
 
 def _assert_close(name: str, actual: Tensor, right: Tensor, bound: Tensor) -> None:

@@ -90,9 +90,9 @@ def size_of(letter: str, sizes: Mapping[str, int], dims: str) -> int:
     """Return the size of a letter of these dimensions; PackError if it has none."""
     if letter in sizes:
         return sizes[letter]
-    known = ", ".join(f"{name} = {size}" for name, size in sizes.items()) or "none"
+    listed = ", ".join(f"{name} = {size}" for name, size in sizes.items()) or "none"
     raise PackError(
-        f"the dimensions {dims!r} name {letter}, which has no size (the sizes are: {known}). "
+        f"the dimensions {dims!r} name {letter}, which has no size (the sizes are: {listed}). "
         f"Give the case a size {letter}, or correct the dimensions."
     )
 

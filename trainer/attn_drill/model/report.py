@@ -220,7 +220,7 @@ class Diagnosis:
     last_reached: str | None = None
     first_missed: str | None = None
     missed_shape: str = ""  # the shape of the missed result with letters, e.g. "[B, L, M]"
-    made: str | None = None  # the shape of the result of the first wrong line, with letters
+    made_shape: str | None = None  # the shape of the result of the first wrong line, with letters
     rearranged: str = ""  # the shape of a right value that this line rearranges wrongly
     operands: tuple[Operand, ...] = ()  # the right values from which this line computes
     # In words, how the output relates to the right one (axes in another order, for example), or

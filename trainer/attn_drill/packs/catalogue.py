@@ -158,7 +158,7 @@ class KnownPacks(msgspec.Struct, frozen=True):
                 yield pack
 
 
-def _routes(root: Path, known: Collection[str], troubles: list[str]) -> Iterator[Route]:
+def _routes(root: Path, ids: Collection[str], troubles: list[str]) -> Iterator[Route]:
     """Yield the routes of a pack without unknown challenges, and add a sentence for each fault."""
     path = root / "challenges" / "routes.toml"
     if not path.exists():
@@ -170,9 +170,9 @@ def _routes(root: Path, known: Collection[str], troubles: list[str]) -> Iterator
         return
     for route in routes:
         for name in route.challenges:
-            if name not in known:
+            if name not in ids:
                 troubles.append(f"{path} names {name!r}, which no pack has; it is left out.")
-        yield Route(route.title, tuple(name for name in route.challenges if name in known))
+        yield Route(route.title, tuple(name for name in route.challenges if name in ids))
 
 
 @functools.cache  # nothing is installed while a command runs

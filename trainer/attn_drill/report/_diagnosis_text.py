@@ -285,7 +285,7 @@ def place_words(diagnosis: Diagnosis, shown_case: int | None) -> str:
     missed = " ".join(filter(None, [diagnosis.first_missed, diagnosis.missed_shape]))
     if diagnosis.first_line is None:
         return f"no line makes the reference's {missed}" if missed else ""
-    start, made = diagnosis.start, diagnosis.made
+    start, made_shape = diagnosis.start, diagnosis.made_shape
     parts: list[str] = []
     if diagnosis.missing and start is None:
         parts.append("a step is missing in this line")
@@ -296,8 +296,8 @@ def place_words(diagnosis: Diagnosis, shown_case: int | None) -> str:
         parts.append(f"{before}, but the reference first does another step ({missed})")
     elif diagnosis.rearranged:
         parts.append("this line rearranges right numbers wrongly")
-        parts.append(f"{diagnosis.rearranged} becomes {made}")
-    elif made:
+        parts.append(f"{diagnosis.rearranged} becomes {made_shape}")
+    elif made_shape:
         for operand in diagnosis.operands:
             if operand.expected and not diagnosis.mistakes:
                 value = f"{operand.name or 'the result'} of line {operand.line}"
@@ -308,10 +308,10 @@ def place_words(diagnosis: Diagnosis, shown_case: int | None) -> str:
             *others, last = map(str, sorted(lines))
             listed = f"lines {', '.join(others)} and {last}" if others else f"line {last}"
             parts.append(f"the numbers from {listed} are right")
-    if made and not diagnosis.rearranged:
+    if made_shape and not diagnosis.rearranged:
         is_other_case = diagnosis.case is not None and diagnosis.case != shown_case
         case = f"in case {diagnosis.case} " if is_other_case else ""
-        parts.append(f"{case}it makes {made}")
+        parts.append(f"{case}it makes {made_shape}")
     return "; ".join(parts)
 
 

@@ -207,9 +207,11 @@ def _heads(diagnosis: Diagnosis) -> Iterator[tuple[Grid, Grid]]:
     attention = diagnosis.attention
     if attention is None:
         return
-    for head, (own, right) in enumerate(zip(attention.actual, attention.expected, strict=True)):
+    for head, (actual_rows, right) in enumerate(
+        zip(attention.actual, attention.expected, strict=True)
+    ):
         name = f"head {head}, " if len(attention.actual) > 1 else ""
-        actual = _heat_map(f"{name}yours", own)
+        actual = _heat_map(f"{name}yours", actual_rows)
         expected = _heat_map(f"{name}expected", right)
         if actual.squares != expected.squares:
             yield actual, expected

@@ -94,16 +94,16 @@ def prompt(drawn: DrawnQuestion) -> str:
 def progress_line(pool: QuestionPool, reviewed: Mapping[str, ScheduledItem], now: float) -> str:
     """Return how many questions and lines of a pool the learner knows, and how many are due."""
     due = 0
-    known: list[str] = []
+    known_items: list[str] = []
     for item in pool.reviewed(reviewed):
         if item.is_due(now):
             due += 1
         elif item.last.rating >= _GOOD:
-            known.append(item.name)
+            known_items.append(item.name)
     counts = []
     for names, word in ((pool.questions, "questions"), (pool.lines, "lines")):
         if names:
-            counts.append(f"{sum(name in names for name in known)} of {len(names)} {word}")
+            counts.append(f"{sum(name in names for name in known_items)} of {len(names)} {word}")
     return f"{' and '.join(counts)} known; {due or 'nothing'} due."
 
 

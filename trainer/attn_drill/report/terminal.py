@@ -116,7 +116,7 @@ def render(
     statuses = report.statuses()
     passed = list(statuses.values()).count("passed")
     colour = RIGHT if report.verdict == "passed" else WRONG
-    only = f", case {report.only_case} alone" if report.only_case else ""
+    case_words = f", case {report.only_case} alone" if report.only_case else ""
     file = visible(report.file)
     # Of a long name only the end is shown. The commands have the whole name.
     while cell_len(file) > width:
@@ -124,7 +124,7 @@ def render(
     headline = (
         (VERDICTS[report.verdict], f"bold {colour}"),
         (report.challenge, "bold"),
-        (f"{passed} of {len(statuses)} checks passed{only}", ""),
+        (f"{passed} of {len(statuses)} checks passed{case_words}", ""),
         (f"seed {report.seed}", ""),
         (file, QUIET),
     )

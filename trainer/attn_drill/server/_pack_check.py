@@ -149,7 +149,7 @@ class PackChecker:
         problem = ""
         for seed in seeds:
             case_set = self._grader.case_set(challenge, seed)
-            some_cases = case_set.only(first_case) if first_case else case_set
+            some_cases = case_set.select(first_case) if first_case else case_set
             judgement = self._grader.judge(some_cases, submission)
             if first_case and judgement.report.verdict == "passed":
                 judgement = self._grader.judge(case_set, submission)

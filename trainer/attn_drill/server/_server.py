@@ -93,7 +93,7 @@ class GradingServer:
         try:
             match request:
                 case Prepare():
-                    challenge = self._found(request.challenge)
+                    challenge = self._challenge(request.challenge)
                     if self._next is not None and self._next != challenge:
                         self._grader.forget(self._next)
                     self._next = challenge
@@ -102,7 +102,7 @@ class GradingServer:
                 case TraceLines():
                     from attn_drill.diagnosis.tracing import trace
 
-                    challenge, submission = self._found(request.challenge), request.submission
+                    challenge, submission = self._challenge(request.challenge), request.submission
                     traced = trace(self._grader, challenge, submission, request.seed, request.case)
                     yield Traced(request.id, traced)
                 case Teach():
@@ -114,7 +114,7 @@ class GradingServer:
         except (DrillError, GraderError) as error:
             yield Refused(request.id, str(error), exit_code=error.exit_code)
 
-    def _found(self, name: str) -> Challenge:
+    def _challenge(self, name: str) -> Challenge:
         """Return the current state of the challenge, because its author may be editing it."""
         return find_in(self._packs, name)
 
@@ -122,7 +122,7 @@ class GradingServer:
         if request.needs_isolation and self._weakness:
             yield Refused(request.id, self._weakness, is_for_all=True)
             return
-        challenge = self._found(request.challenge)
+        challenge = self._challenge(request.challenge)
         if refusal := self._other_content(request, challenge):
             yield Refused(request.id, refusal, is_for_all=True)
             return
@@ -155,7 +155,7 @@ class GradingServer:
 
         judgement, wanted = self._passed, (request.challenge, request.submission)
         if judgement is None or (judgement.report.challenge, judgement.submission) != wanted:
-            challenge = self._found(request.challenge)
+            challenge = self._challenge(request.challenge)
             judgement = self._grader.grade(challenge, request.submission, request.seed)
             self._grader.forget(challenge)
         if judgement.report.verdict != "passed":
@@ -166,7 +166,7 @@ class GradingServer:
     def _grade_tests(self, request: GradeTests) -> Reply:
         from attn_drill.diagnosis.written_tests import grade_tests
 
-        case_set = self._grader.case_set(self._found(request.challenge), request.seed)
+        case_set = self._grader.case_set(self._challenge(request.challenge), request.seed)
         references = self._diagnoser.references(case_set)
         report = grade_tests(self._grader.workers, references, request.submission)
         return TestsGraded(request.id, report)

@@ -195,11 +195,11 @@ def after_pass(
 def _mistakes_page(challenge: Challenge, counts: Counter[str]) -> AnswerPage:
     """Return the learner's own mistakes, and known mistakes of the challenge."""
     says = {mistake.id: mistake.says for mistake in read_mistakes(challenge)}
-    own = [(says[name], count) for name, count in counts.most_common() if name in says]
+    own_mistakes = [(says[name], count) for name, count in counts.most_common() if name in says]
     others = [words for name, words in says.items() if name not in counts]
     # Neighbours in the file are variants of each other, so take mistakes from the whole file.
     others = others[:: max(1, len(others) // _MOST_MISTAKES)]
-    content = lesson_text.render_mistakes(own[:_MOST_MISTAKES], others[:_MOST_MISTAKES])
+    content = lesson_text.render_mistakes(own_mistakes[:_MOST_MISTAKES], others[:_MOST_MISTAKES])
     return AnswerPage("mistakes", lambda width: content)
 
 

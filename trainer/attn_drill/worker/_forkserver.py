@@ -118,7 +118,7 @@ def rehearse() -> None:
     rules = LibraryCalls((), lambda words, is_by_challenge: None)
     runner = CaseRunner(request, tensors, GuardedCall(""), KeptTensors(), Hooks(), rules)
     runner.run_all(
-        {"Rehearsed": _Rehearsed}, lambda implementation, given: {"out": implementation(given.x)}
+        {"Rehearsed": _Rehearsed}, lambda implementation, inputs: {"out": implementation(inputs.x)}
     )
     torch.set_rng_state(state)
 

@@ -226,7 +226,7 @@ class Recorder(DispatchMode):
         self._alive: list[Tensor] = []  # so that no memory is used twice
         self._makers: dict[object, int] = {}
         self._whole: dict[int, Tensor] = {}  # by storage: the first tensor in it
-        self._given: dict[int, int] = {}  # storage -> step
+        self._input_steps: dict[int, int] = {}  # storage -> step
         self._bytes = 0
         self._at_rest = False  # True while this class itself works on tensors
         # By the id of a frame: its line, and the values that its names were bound to.
@@ -254,7 +254,7 @@ class Recorder(DispatchMode):
         """Record tensors as given. Forget the steps that made the tensors before."""
         for name, tensor in inputs.items():
             storage = _storage(tensor)
-            self._given[storage] = len(self.steps)
+            self._input_steps[storage] = len(self.steps)
             self._add((), f"input {name}", tensor, (), storage)
 
     def step_of(self, tensor: Tensor) -> int:
@@ -315,7 +315,7 @@ class Recorder(DispatchMode):
                 tensor,
                 parents,
                 storage,
-                self._given.get(storage, -1) if writes else -1,
+                self._input_steps.get(storage, -1) if writes else -1,
                 numbers,
             )
             whole = self._whole[storage] if writes else tensor

@@ -26,7 +26,7 @@ _POSITIONAL = ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")
 def found_parameters(function: Any, *, skip_self: bool) -> list[FoundParameter] | None:
     """Return the arguments of a callable, at most 50; None if Python cannot find them."""
     parameters = _inspected(function, skip_self=skip_self)
-    return None if parameters is None else [_found(parameter) for parameter in parameters[:50]]
+    return None if parameters is None else [_described(parameter) for parameter in parameters[:50]]
 
 
 def _inspected(function: Any, *, skip_self: bool) -> list[inspect.Parameter] | None:
@@ -45,7 +45,7 @@ def _inspected(function: Any, *, skip_self: bool) -> list[inspect.Parameter] | N
     return parameters
 
 
-def _found(parameter: inspect.Parameter) -> FoundParameter:
+def _described(parameter: inspect.Parameter) -> FoundParameter:
     required = parameter.default is parameter.empty
     literal = not required and type(parameter.default) in _LITERALS
     return FoundParameter(
@@ -125,7 +125,7 @@ class _Places:
     """
 
     def __init__(self, contract: Signature, parameters: Sequence[inspect.Parameter]) -> None:
-        actual = [_found(parameter) for parameter in parameters]
+        actual = [_described(parameter) for parameter in parameters]
         self._contract = [want.name for want in contract.parameters]
         self._own_names = renamed(contract, actual)
         self._parameters = {parameter.name: parameter for parameter in parameters}

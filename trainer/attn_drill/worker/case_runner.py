@@ -424,7 +424,7 @@ class CaseRunner:
     ) -> tuple[Any, CallFailure | None]:
         """Return the outputs of a call, or its failure. Store the observation of the call."""
 
-        def made() -> Any:
+        def produce() -> Any:
             if call.is_in_eval_mode:
                 case.implementation.eval()
             with torch.set_grad_enabled(call.gradients):
@@ -436,7 +436,7 @@ class CaseRunner:
         # The rules slow every function of torch down. So they are active in the first call only.
         guarded = self.guarded.call if case.reply.calls else self._guarded
         if call.observe == "cost":
-            counted, failure = guarded(phase, lambda: measured(made, self.guarded.path))
+            counted, failure = guarded(phase, lambda: measured(produce, self.guarded.path))
             if counted is None:
                 return None, failure
             outputs, case.reply.cost = counted
@@ -444,11 +444,11 @@ class CaseRunner:
         if call.observe == "facts":
             recorder = FactsRecorder(self.guarded.path)
             with recorder:
-                outputs, failure = guarded(phase, made)
+                outputs, failure = guarded(phase, produce)
             case.reply.facts = recorder.facts()
             case.reply.facts.unused = unused_state(case.implementation, recorder.used)
             return outputs, failure
-        return guarded(phase, made)
+        return guarded(phase, produce)
 
     def _take_gradients(
         self,

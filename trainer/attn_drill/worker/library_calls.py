@@ -59,7 +59,7 @@ class LibraryCalls(TorchFunctionMode):
     def __init__(self, forbids: Sequence[str], note: Callable[[str, bool], None]) -> None:
         super().__init__()
         self._forbids, self._note = tuple(forbids), note
-        self._known: dict[str, tuple[str, bool]] = {}
+        self._refusals: dict[str, tuple[str, bool]] = {}
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the function of torch, or refuse it.
@@ -68,9 +68,9 @@ class LibraryCalls(TorchFunctionMode):
             NotAllowedError: if the function is refused.
         """
         name = getattr(func, "__name__", "")
-        if name not in self._known:
-            self._known[name] = refused(name, self._forbids)
-        words, is_by_challenge = self._known[name]
+        if name not in self._refusals:
+            self._refusals[name] = refused(name, self._forbids)
+        words, is_by_challenge = self._refusals[name]
         if words:
             self._note(words, is_by_challenge)
             reason = (
@@ -116,7 +116,7 @@ def refused(name: str, forbids: Sequence[str]) -> tuple[str, bool]:
 
 def is_known(operation: str) -> bool:
     """Return whether torch has a function that this entry of `forbids` names."""
-    functions = [function for found in get_overridable_functions().values() for function in found]
+    functions = [function for some in get_overridable_functions().values() for function in some]
     names = {getattr(function, "__name__", "") for function in functions}
     return operation in (AUTOGRAD, TORCH) or any(refused(name, (operation,))[1] for name in names)
 
