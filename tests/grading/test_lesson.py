@@ -348,8 +348,8 @@ def test_lesson_has_costs_notes_and_all_right_answers(grader: Grader) -> None:
     assert [(other.name, other.does, other.source) for other in lesson.others] == [
         (other.name, other.does, other.source) for other in other_answers(MASKS)
     ]
-    assert lesson.own == lesson.others[0].cost
-    assert lesson.own is not None
+    assert lesson.cost == lesson.others[0].cost
+    assert lesson.cost is not None
     assert (lesson.notes, lesson.is_measured) == ((), True)
 
 
@@ -358,7 +358,7 @@ def test_challenge_without_a_realistic_call_still_has_a_lesson(grader: Grader) -
     """Its cases are measured, so a read of a value is found."""
     source = RIGHT_SUM.format("assert torch.isfinite(x).all()")
     lesson = lesson_on(grader, SUMS.id, source)
-    assert (lesson.call, lesson.own, lesson.is_measured) == ("", None, True)
+    assert (lesson.call, lesson.cost, lesson.is_measured) == ("", None, True)
     assert [(note.line, note.says[:19]) for note in lesson.notes] == [(3, "Python reads a valu")]
 
 

@@ -76,7 +76,7 @@ def test_costs_are_those_of_the_answer_the_reference_and_the_better_answers() ->
 
 def test_answer_without_remarks_gets_a_sentence() -> None:
     """An answer that did not run to its end gets another sentence."""
-    cost = LESSON.own
+    cost = LESSON.cost
     good = "No remarks: no right answer of this pack does clearly better."
     bad = "The answer could not be measured."
     assert good in notes_in(Lesson("a call", cost))
@@ -100,7 +100,7 @@ def test_notes_fit_the_screen(width: int) -> None:
     """Prose is at most 100 columns wide."""
     long = Note(2, "word " * 60, "reason " * 60)
     source = SOURCE.replace("# [4 L, M]", "# " + "x" * 300)
-    rendered = render_notes(Lesson("a call", LESSON.own, (long,), LESSON.others), source)
+    rendered = render_notes(Lesson("a call", LESSON.cost, (long,), LESSON.others), source)
     lines = lines_of([rendered], width)
     assert max(map(len, lines)) <= width
     prose = [line.strip() for line in lines if "word" in line or "reason" in line]
@@ -113,7 +113,7 @@ def test_notes_fit_the_screen(width: int) -> None:
 
 def test_note_on_a_line_that_the_file_does_not_have_names_no_line() -> None:
     """A submission can report false facts."""
-    lines = notes_in(Lesson("a call", LESSON.own, (Note(99, "A fact.", "A reason."),)))
+    lines = notes_in(Lesson("a call", LESSON.cost, (Note(99, "A fact.", "A reason."),)))
     assert lines[2:4] == ["• A fact.", "  A reason."]
 
 
@@ -132,7 +132,7 @@ def test_text_of_a_file_and_names_are_shown_as_they_are() -> None:
 
 def test_reference_is_shown_with_the_learners_code() -> None:
     """Both measured costs are in a sentence."""
-    text = words_of([render_answer(REFERENCE, SOURCE, LESSON.own, 80)])
+    text = words_of([render_answer(REFERENCE, SOURCE, LESSON.cost, 80)])
     assert "13 operations, 129 billion multiply-adds, 99 MiB at the peak; yours: 14, 140" in text
     assert text.index("the reference") < text.index("yours ─") < text.index("x.repeat")
 
@@ -143,7 +143,7 @@ def test_other_answer_is_shown_with_its_difference_and_its_price() -> None:
     assert text.count("Make the group an axis.") == text.count("This saves memory.") == 1
     assert "50 MiB at the peak." in text
     assert text.endswith("import torch")
-    assert "peak" not in words_of([render_answer(UNMEASURED, SOURCE, LESSON.own, 80)])
+    assert "peak" not in words_of([render_answer(UNMEASURED, SOURCE, LESSON.cost, 80)])
 
 
 def test_answer_alone_has_no_costs() -> None:

@@ -243,7 +243,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
         have = comparison.reply.signatures.get(signature.name)
         own_names = renamed(signature, have) if have is not None else {}
         if own_names:
-            matched = ", ".join(f"{own} as {name}" for name, own in own_names.items())
+            matched = ", ".join(f"{own_name} as {name}" for name, own_name in own_names.items())
             yield f"Arguments of {signature.name} are matched by position: {matched}."
     if assignment := _taken_assignment(comparison):
         yield assignment

@@ -364,7 +364,7 @@ class Lesson:
     """The lesson about one answer that passed."""
 
     call: str = ""  # the measured call in words, or "" if the challenge describes none
-    own: CallCost | None = None  # None if it could not be measured
+    cost: CallCost | None = None  # None if it could not be measured
     notes: tuple[Note, ...] = ()  # the most important first
     others: tuple[OtherAnswer, ...] = ()  # the first is the reference
     is_measured: bool = True  # False if the answer did not run to its end
@@ -373,7 +373,7 @@ class Lesson:
 def to_object(report: Report) -> dict[str, Any]:
     """Return the report as plain dicts and lists. Keys that are only for a class may be missing."""
     diagnosis = report.diagnosis
-    found = {
+    values = {
         "schema": SCHEMA,
         "challenge": report.challenge,
         "file": report.file,
@@ -385,20 +385,20 @@ def to_object(report: Report) -> dict[str, Any]:
         "elapsed_seconds": round(report.elapsed_seconds, 3),
     }
     if report.shares:
-        found["shares"] = dict(report.shares)
-    return found
+        values["shares"] = dict(report.shares)
+    return values
 
 
 def _check(outcome: Outcome) -> dict[str, Any]:
-    found = _object(outcome, _CHECK)
+    values = _object(outcome, _CHECK)
     if outcome.mismatch is not None:
         dims = outcome.mismatch.dims or None
-        found["mismatch"] = {**_object(outcome.mismatch, _MISMATCH), "dims": dims}
+        values["mismatch"] = {**_object(outcome.mismatch, _MISMATCH), "dims": dims}
     if outcome.frames:
-        found["line"] = outcome.frames[-1].line
+        values["line"] = outcome.frames[-1].line
     if outcome.advice:
-        found["advice"] = outcome.advice
-    return found
+        values["advice"] = outcome.advice
+    return values
 
 
 def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -420,47 +420,47 @@ def _object(record: object, keys: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def from_object(found: Mapping[str, Any]) -> Report:
+def from_object(data: Mapping[str, Any]) -> Report:
     """Return the report that `to_object` converted, without cases, texts of lines and slices.
 
     KeyError or TypeError if `to_object` did not make the object.
     """
-    diagnosis = found["diagnosis"]
+    diagnosis = data["diagnosis"]
     return Report(
-        challenge=found["challenge"],
-        file=found["file"],
-        seed=found["seed"],
-        verdict=found["verdict"],
-        outcomes=tuple(_outcome_from(check) for check in found["checks"]),
-        stdout=found["stdout"],
-        elapsed_seconds=found["elapsed_seconds"],
-        shares=found.get("shares", {}),
+        challenge=data["challenge"],
+        file=data["file"],
+        seed=data["seed"],
+        verdict=data["verdict"],
+        outcomes=tuple(_outcome_from(check) for check in data["checks"]),
+        stdout=data["stdout"],
+        elapsed_seconds=data["elapsed_seconds"],
+        shares=data.get("shares", {}),
         diagnosis=None if diagnosis is None else _diagnosis_from(diagnosis),
     )
 
 
-def _outcome_from(found: Mapping[str, Any]) -> Outcome:
-    mismatch = found.get("mismatch")
+def _outcome_from(data: Mapping[str, Any]) -> Outcome:
+    mismatch = data.get("mismatch")
     if mismatch is not None:
         fields = _fields(mismatch, _MISMATCH)
         mismatch = Mismatch(**{**fields, "dims": fields["dims"] or ""})
     return Outcome(
-        **_fields(found, _CHECK),
+        **_fields(data, _CHECK),
         mismatch=mismatch,
-        frames=_frames(found.get("line")),
-        advice=found.get("advice", ""),
+        frames=_frames(data.get("line")),
+        advice=data.get("advice", ""),
     )
 
 
-def _diagnosis_from(found: Mapping[str, Any]) -> Diagnosis:
-    mask, mistakes, span = found["effective_mask"], found["mistakes"], found["span"]
+def _diagnosis_from(data: Mapping[str, Any]) -> Diagnosis:
+    mask, mistakes, span = data["effective_mask"], data["mistakes"], data["span"]
     return Diagnosis(
-        mistakes=tuple(Mistake(known["id"], "", "", known["says"], "") for known in mistakes),
-        first_line=next(iter(_frames(found["first_line"])), None),
+        mistakes=tuple(Mistake(mistake["id"], "", "", mistake["says"], "") for mistake in mistakes),
+        first_line=next(iter(_frames(data["first_line"])), None),
         start=span[0] if span is not None and span[0] != span[1] else None,
-        **_fields(found, _DIAGNOSIS),
+        **_fields(data, _DIAGNOSIS),
         effective_mask=None if mask is None else EffectiveMask(**_fields(mask, _MASK)),
-        is_only_mistake=found.get("only_mistake", False),
+        is_only_mistake=data.get("only_mistake", False),
     )
 
 
@@ -468,8 +468,8 @@ def _frames(line: int | None) -> tuple[Frame, ...]:
     return () if line is None else (Frame(line, "", ""),)
 
 
-def _fields(found: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any]:
-    values = {attribute: found[key] for key, attribute in keys.items()}
+def _fields(data: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any]:
+    values = {attribute: data[key] for key, attribute in keys.items()}
     return {
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }

@@ -81,7 +81,7 @@ def python_of(text: str, name: str, wanted: Collection[str]) -> str:
     parts = ["\n".join(futures)] if futures else []
     for number, cell in cells.items():
         tree = trees[number]
-        text = cell if number in broken else _only(kept, tree, cell) if tree else ""
+        text = cell if number in broken else _lines_of(kept, tree, cell) if tree else ""
         if text.strip():
             parts.append(f"# cell {number}\n{text}".rstrip())
     return "\n\n".join(parts) + "\n"
@@ -245,7 +245,7 @@ def _read_by(node: ast.stmt) -> set[str]:
     return names
 
 
-def _only(kept: Collection[ast.stmt], tree: ast.Module, cell: str) -> str:
+def _lines_of(kept: Collection[ast.stmt], tree: ast.Module, cell: str) -> str:
     """Return the lines of a cell with the kept statements, and empty lines for all others."""
     needed: set[int] = set()
     for node in tree.body:

@@ -36,17 +36,17 @@ from attn_drill.report.wording import QUIET, RIGHT, WIDEST, visible
 def render_notes(lesson: Lesson, source: str) -> RenderableType:
     """Return the notes, each with its line of the learner's code, and the table of costs."""
     parts: list[RenderableType] = [_title("What an interviewer would say")]
-    if lesson.own is not None:
+    if lesson.cost is not None:
         parts.append(_prose(f"Measured: {lesson.call}.", QUIET))
-    is_call_measured = lesson.own is not None or not lesson.call
+    is_call_measured = lesson.cost is not None or not lesson.call
     if not lesson.notes and lesson.is_measured and is_call_measured:
         parts.append(_prose("No remarks: no right answer of this pack does clearly better."))
     elif not lesson.notes:
         parts.append(_prose("The answer could not be measured."))
     lines = source_lines(source)
     parts += [_note(note, lines) for note in lesson.notes]
-    if lesson.own is not None:
-        parts += [Text(), _costs(lesson, lesson.own)]
+    if lesson.cost is not None:
+        parts += [Text(), _costs(lesson, lesson.cost)]
     return Trimmed(Group(*parts))
 
 
@@ -61,7 +61,7 @@ def _note(note: Note, lines: Sequence[str]) -> RenderableType:
     return labelled([(Text("•", style="bold"), Group(*parts))], padding=(0, 1, 0, 0), style="")
 
 
-def _costs(lesson: Lesson, own: CallCost) -> RenderableType:
+def _costs(lesson: Lesson, cost: CallCost) -> RenderableType:
     """Return the costs of the answer, the reference, the recommended and the leanest answer."""
     costs = {other.name: other.cost for other in lesson.others if other.cost is not None}
     leanest = sorted(costs, key=lambda name: costs[name].peak_bytes)[:1]
@@ -72,7 +72,7 @@ def _costs(lesson: Lesson, own: CallCost) -> RenderableType:
         table.add_column(no_wrap=True)
     headings = ("", "operations", "multiply-adds", "memory")
     table.add_row(*(Text(word, style=QUIET) for word in headings))
-    table.add_row("yours", *cost_in_words(own))
+    table.add_row("yours", *cost_in_words(cost))
     for name in filter(None, dict.fromkeys(names)):
         table.add_row(name, *(cost_in_words(costs[name]) if name in costs else ["not measured"]))
     return indented(table)

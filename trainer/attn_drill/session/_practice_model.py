@@ -145,7 +145,7 @@ class AfterPass:
         lesson = self.lesson or Lesson(is_measured=False)
         try:
             for answer in lesson.others or pack_reader.other_answers(self.challenge):
-                render = partial(lesson_text.render_answer, answer, self.source, lesson.own)
+                render = partial(lesson_text.render_answer, answer, self.source, lesson.cost)
                 pages.append(AnswerPage(lesson_text.name_in_words(answer), render))
             counts = Counter(name for attempt in attempts for name in attempt.mistakes)
             pages.append(_mistakes_page(self.challenge, counts))

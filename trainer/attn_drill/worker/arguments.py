@@ -144,30 +144,30 @@ class _Places:
             name in kwargs for name in self._contract[: len(args)]
         ):
             return list(args), dict(kwargs)  # Python reports the error
-        given = {**self._defaults, **dict(zip(self._contract, args, strict=False)), **kwargs}
+        values = {**self._defaults, **dict(zip(self._contract, args, strict=False)), **kwargs}
         by_place: list[Any] = []
         by_name: dict[str, Any] = {}
         for name in self._contract:
             own_name = self._own_names.get(name, name)
             parameter = self._parameters.get(own_name)
             if parameter is not None and parameter.kind.name == "POSITIONAL_ONLY":
-                by_place.append(given.pop(name, parameter.default))
-            elif name in given:
-                by_name[own_name] = given.pop(name)
-        return by_place, by_name | given
+                by_place.append(values.pop(name, parameter.default))
+            elif name in values:
+                by_name[own_name] = values.pop(name)
+        return by_place, by_name | values
 
 
 class _Adapted:
     """A function or an object that `drive` can call with the contract's names."""
 
-    def __init__(self, target: Any, own: _Places | None, methods: Mapping[str, _Places]) -> None:
-        self._target, self._own, self._methods = target, own, methods
+    def __init__(self, target: Any, places: _Places | None, methods: Mapping[str, _Places]) -> None:
+        self._target, self._call_places, self._methods = target, places, methods
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the target with the learner's own names."""
-        if self._own is None:
+        if self._call_places is None:
             return self._target(*args, **kwargs)
-        by_place, by_name = self._own.fill(args, kwargs)
+        by_place, by_name = self._call_places.fill(args, kwargs)
         return self._target(*by_place, **by_name)
 
     def __getattr__(self, name: str) -> Any:
@@ -226,7 +226,7 @@ def adapted(
         functions = {name: adapted_function(name, getattr(implementation, name)) for name in entry}
         return SimpleNamespace(**functions)
 
-    return lambda implementation, given: drive(in_contract_names(implementation), given)
+    return lambda implementation, inputs: drive(in_contract_names(implementation), inputs)
 
 
 def call_entry(
@@ -239,7 +239,7 @@ def call_entry(
     """Call a constructor or a function of a file with arguments by the contract's names."""
     if kind == "module":
         return construct(namespace[name], name, arguments, signatures)
-    return adapted(lambda function, given: function(**given), [name], signatures)(
+    return adapted(lambda function, call_arguments: function(**call_arguments), [name], signatures)(
         namespace[name], arguments
     )
 

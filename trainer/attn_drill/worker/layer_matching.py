@@ -187,15 +187,15 @@ def plain_names(contract: Contract, shapes: Shapes) -> dict[str, str] | None:
         parameter too much.
     """
     names: dict[str, str] = {}
-    for own, shape in layers(shapes)[1].items():
+    for own_name, shape in layers(shapes)[1].items():
         same = [
             name
             for name in contract.plain
-            if name == own or _is_same_place(name.split("."), own.split("."), 2)
+            if name == own_name or _is_same_place(name.split("."), own_name.split("."), 2)
         ]
         if len(same) != 1 or contract.plain[same[0]] != tuple(shape):
             return None
-        names[own] = same[0]
+        names[own_name] = same[0]
     return names if sorted(names.values()) == sorted(contract.plain) else None
 
 
@@ -299,15 +299,15 @@ def explain_mismatch(contract: Contract, expected: Shapes, shapes: Shapes) -> st
     held, twice = _held_roles(contract, layers(shapes)[0])
     bare = _bare_parameters(contract, shapes, held)
     wanted = _as_held(contract, expected, held | {name: (role,) for name, role in bare.items()})
-    own = {
+    own_shapes = {
         name: shape
         for name, shape in shapes.items()
         if name not in bare and name.rpartition(".")[0] not in twice
     }
     parts = [
-        f"{name} is {list(own[name])} and must be {list(shape)}"
+        f"{name} is {list(own_shapes[name])} and must be {list(shape)}"
         for name, shape in wanted.items()
-        if name in own and tuple(own[name]) != tuple(shape)
+        if name in own_shapes and tuple(own_shapes[name]) != tuple(shape)
     ]
     for name, role in bare.items():
         atom = contract.atoms[role]
@@ -320,15 +320,17 @@ def explain_mismatch(contract: Contract, expected: Shapes, shapes: Shapes) -> st
     for path, other in twice.items():
         roles = " and ".join(_roles_of(contract, path) or ())
         parts.append(f"{path} and {other} both hold {roles}: keep one of them")
-    names = {*own, *(f"{name}.weight" for name in bare), *(f"{name}.bias" for name in bare)}
+    names = {*own_shapes, *(f"{name}.weight" for name in bare), *(f"{name}.bias" for name in bare)}
     if missing := [f"{name} {list(wanted[name])}" for name in wanted if name not in names]:
         parts.append(f"the contract asks for {', '.join(missing)}, which your module lacks")
-    if extra := [f"{name} {list(shape)}" for name, shape in own.items() if name not in wanted]:
+    if extra := [
+        f"{name} {list(shape)}" for name, shape in own_shapes.items() if name not in wanted
+    ]:
         parts.append(f"your module has {', '.join(extra)}, which the contract does not have")
     for path in held:
         taken_for = list(dict.fromkeys(contract.atoms[role].layer for role in held[path]))
         of_layer = [name for name in wanted if name.rpartition(".")[0] == path]
-        if taken_for != [path] and any(own.get(name) != wanted[name] for name in of_layer):
+        if taken_for != [path] and any(own_shapes.get(name) != wanted[name] for name in of_layer):
             parts.append(f"{path} is taken for {' and '.join(taken_for)}")
     return "; ".join(parts) or (
         f"your parameters {', '.join(shapes)} cannot all be matched with {', '.join(expected)}"
@@ -505,7 +507,7 @@ def gradients_by_contract(
                 start += rows
     joined: dict[str, Tensor | None] = {}
     plain = plain_names(contract, shapes_of(parameters)) or {}
-    own_names = {name: own for own, name in plain.items()}
+    own_names = {name: own_name for own_name, name in plain.items()}
     for name, value in values.items():
         if name in contract.plain:
             joined[name] = gradients.get(own_names.get(name, name))
