@@ -9,7 +9,7 @@ import contextlib
 import importlib.util
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -213,6 +213,7 @@ DIFFERENTIATION: dict[str, Callable[[], object]] = {
     "functional.jacobian": lambda: torch.autograd.functional.jacobian(torch.exp, X[0, 0]),
     "functional.vjp": lambda: torch.autograd.functional.vjp(torch.exp, X, X),
     "forward_ad": lambda: forward_mode(),
+    "grad_fn": lambda: cast(Any, (leaf() * 2).grad_fn)(X),
 }
 
 

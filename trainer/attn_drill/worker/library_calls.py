@@ -32,7 +32,7 @@ _ATTENTION = {
 # The entry of `forbids` that stands for automatic differentiation. All forms of it, for example
 # `torch.func.vjp` and `functional.jacobian`, go through one of these functions.
 AUTOGRAD = "torch.autograd"
-_AUTOGRAD_NAMES = ("grad", "backward", "make_dual")
+_AUTOGRAD_NAMES = ("grad", "backward", "make_dual", "get_grad_fn")
 _AUTOGRAD_WORDS = "automatic differentiation (torch.autograd)"
 # The entry of `forbids` that stands for the whole library: a file must not import it.
 TORCH = "torch"
@@ -68,6 +68,8 @@ class LibraryCalls(TorchFunctionMode):
             NotAllowedError: if the function is refused.
         """
         name = getattr(func, "__name__", "")
+        if name == "__get__":
+            name = f"get_{func.__self__.__name__}"  # an attribute of a tensor is read
         if name not in self._refusals:
             self._refusals[name] = refused(name, self._forbids)
         words, is_by_challenge = self._refusals[name]
