@@ -176,7 +176,7 @@ def _check_tests(
         say_json({"schema": "attn-drill.tests/1", **counts, **asdict(report)})
     else:
         from attn_drill.report.code_text import console
-        from attn_drill.report.tests_text import render_tests
+        from attn_drill.report.results_text import render_tests
 
         out = console()
         out.print(render_tests(report, out.width))

@@ -1,13 +1,14 @@
-"""The learner's statistics and the score sheet of an interview as terminal text."""
+"""The learner's statistics, the score sheet of an interview, and tests as terminal text."""
 
 from __future__ import annotations
 
 import time
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
+from itertools import groupby
 from typing import Any
 
 from rich.bar import Bar
@@ -15,13 +16,14 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from attn_drill.exercises.interview import ProblemRow, QuestionRow, ScoreSheet
+from attn_drill.model.tests_report import FalseAlarm, TestsReport
 from attn_drill.model.words import plural
 from attn_drill.practice.schedule import RATINGS, ScheduledItem, days_until, in_days
 from attn_drill.practice.statistics import OwnMistake, Stats, TopicStrength, Trend, Week
 from attn_drill.report.code_text import Trimmed, code_pair, grid, indented, labelled
 from attn_drill.report.lesson_text import prose_of
 from attn_drill.report.terminal import VERDICTS
-from attn_drill.report.wording import QUIET, RIGHT, WRONG, visible
+from attn_drill.report.wording import QUIET, RIGHT, WRONG, visible, wrapped
 
 # The shades of a day in the calendar, the least attempts of each shade but the first, and words.
 _SHADES, _LEAST = "·░▒▓█", (1, 3, 6, 10)
@@ -345,3 +347,71 @@ def _problem(number: int, problem: ProblemRow, width: int) -> Iterator[Renderabl
     yield Text()
     codes = (problem.state.code, problem.reference or None)
     yield code_pair(("yours", "reference"), codes, width)
+
+
+# Tests that the learner wrote
+
+
+def render_tests(report: TestsReport, width: int) -> RenderableType:
+    """Return the score of a file of tests, the false alarms, and the mistakes that survived."""
+    word, colour = ("PASSED", RIGHT) if report.passed else ("FAILED", WRONG)
+    head = Text.assemble(
+        (word, f"bold {colour}"),
+        (f"  tests of {report.challenge}", "bold"),
+        f"  seed {report.seed}  ",
+        (visible(report.file), QUIET),
+    )
+    if report.trouble:
+        trouble = wrapped(visible(f"No test could run: {report.trouble}."), width)
+        return Trimmed(Group(head, Text(), Text(trouble, style=WRONG)))
+    return Trimmed(Group(head, Text(), *_tests(report, width)))
+
+
+def _tests(report: TestsReport, width: int) -> Iterator[RenderableType]:
+    caught, count = report.caught, len(report.mistakes)
+    refused = len(report.false_alarms)
+    yield _counted(
+        not refused, f"{report.answers - refused} of {report.answers} right answers pass"
+    )
+    seen: set[str] = set()  # a test that is wrong itself fails on all answers
+    for alarm in report.false_alarms:
+        yield from _alarm(alarm, seen, width)
+        seen |= {failed.test for failed in alarm.tests}
+    yield _counted(len(caught) == count, f"{len(caught)} of {plural(count, 'mistake')} caught")
+    survived = [each for each in report.mistakes if each not in caught]
+    if survived:
+        yield Text("\nNot caught", style="bold")
+        for mistake in survived:
+            yield Text(wrapped(f"- {mistake.says}", width, "  ", "  "))
+    yield Text("\nYour tests", style="bold")
+    by_mistake = [set(each.caught_by) for each in report.mistakes]
+    for function, tests in groupby(report.tests, lambda test: test.partition("[")[0]):
+        cases = set(tests)
+        some = f" ({plural(len(cases), 'case')})" if len(cases) > 1 else ""
+        number = sum(not cases.isdisjoint(each.caught_by) for each in report.mistakes)
+        counted = plural(number, "mistake")
+        if cases <= seen:
+            counted = "not counted, because of the false alarm"
+        elif cases & seen:
+            counted += ", without the cases of the false alarm"
+        yield Text(wrapped(visible(f"{function}{some}: {counted}"), width, "  ", "  "))
+    for test in report.skipped:
+        yield Text(wrapped(visible(f"{test}: skipped"), width, "  ", "  "), style=QUIET)
+    if others := sum(caught.isdisjoint(report.tests) for caught in by_mistake if caught):
+        yield Text(f"  all of them: {plural(others, 'mistake')} ended the tests", style=QUIET)
+
+
+def _counted(is_right: bool, words: str) -> Text:
+    sign, style = ("✓", RIGHT) if is_right else ("✗", WRONG)
+    return Text(f"{sign} {words}", style=style)
+
+
+def _alarm(alarm: FalseAlarm, seen: Collection[str], width: int) -> Iterator[RenderableType]:
+    """Yield the new tests that refuse a right answer, with what is special about the answer."""
+    about = f"a right answer: {alarm.does}" if alarm.does else "the reference"
+    tests = [failed for failed in alarm.tests if failed.test not in seen]
+    if tests:
+        yield Text(wrapped(f"False alarm on {about}", width, "  ", "  "), style="bold")
+    for failed in tests:
+        place = f", line {failed.line}" if failed.line else ""
+        yield Text(wrapped(visible(f"{failed.test}{place}: {failed.failure}"), width, "    ", "  "))
