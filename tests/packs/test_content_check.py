@@ -10,15 +10,12 @@ import pytest
 from attn_drill.model.challenge import Challenge
 from attn_drill.packs import pack_reader
 from attn_drill.packs.content_check import (
-    ids_of_pair,
     items,
     misplaced_files,
-    pairs,
     sample_items,
     stub_problems,
     text_problems,
 )
-from attn_drill.packs.mistakes import read_mistakes
 from tests.support.packs import GUIDED, STANDARD
 from tests.support.paths import TINY_PACK
 
@@ -161,22 +158,16 @@ def test_stub_without_levels_is_reported(text: str, says: str) -> None:
 GQA, NORM = (pack_reader.find_challenge(BUILT_IN, name) for name in ("gqa", "rmsnorm"))
 
 
+ALL_KINDS = ("content", "stub", "reference")  # kinds of which a sample has all items
+
+
 def test_samples_cover_all_items() -> None:
     """Samples from consecutive starts share no mistake, and each has all items of other kinds."""
-    all_items = {GQA: items(GQA), NORM: pairs(NORM)}
+    all_items = {GQA: items(GQA), NORM: items(NORM)}
     samples = [sample_items(all_items, 5, first) for first in range(32, 37)]
-    counts = Counter(item for sample in samples for some in sample.values() for item in some)
-    assert counts == {
-        item: 5 if item[0] in ("content", "stub", "reference") else 1
-        for some in all_items.values()
-        for item in some
-    }
+    for challenge, some in all_items.items():
+        counts = Counter(item for sample in samples for item in sample[challenge])
+        assert counts == {item: 5 if item[0] in ALL_KINDS else 1 for item in some}
     sizes = [sum(map(len, sample.values())) for sample in samples]
     assert max(sizes) - min(sizes) <= 1
     assert sample_items(all_items, 1, 5) == all_items
-
-
-def test_pairs_of_mistakes_are_items_of_their_own() -> None:
-    """An item names both mistakes."""
-    ids = {mistake.id for mistake in read_mistakes(NORM)}
-    assert all(kind == "pair" and set(ids_of_pair(name)) <= ids for kind, name in pairs(NORM))

@@ -1,6 +1,5 @@
 """Known mistakes: reading them, and patching a reference with them."""
 
-from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from attn_drill.packs import pack_reader
 from attn_drill.packs.mistakes import (
     fit_together,
     lines_of,
-    pairs_of,
     patch,
     patch_all,
     read_mistakes,
@@ -107,16 +105,6 @@ def test_mistake_that_does_not_fit_is_refused(mistakes: list[Mistake], message: 
 def test_mistake_changes_the_whole_statement(was: str, lines: set[int]) -> None:
     """A statement of several lines counts from its first line; a head counts alone."""
     assert statements_of(SOURCE, mistake(was)) == lines
-
-
-def test_pairs_are_in_different_statements_and_compile() -> None:
-    """No pair changes one statement twice, and no pair breaks the other's text."""
-    head, body = mistake("total > 9", "total > 8"), mistake("total = 9", "total = 8")
-    first, second = mistake("        x\n", "        -x\n"), mistake("+ x", "- x")
-    broken = mistake("return total", "return total )")
-    found = pairs_of(SOURCE, [head, body, first, second, broken])
-    wanted = set(combinations([head, body, first, second], 2)) - {(first, second)}
-    assert set(found) == wanted
 
 
 def test_signatures_come_from_the_stub() -> None:

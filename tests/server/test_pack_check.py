@@ -1,20 +1,16 @@
 """Tests of the checks of a pack's content that need the grader."""
 
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from attn_drill.diagnosis.diagnose import Diagnoser
 from attn_drill.grading.grader import Grader
 from attn_drill.packs import pack_reader
-from attn_drill.packs.content_check import CASES, TEXTS, Item, Row, items, pairs
+from attn_drill.packs.content_check import CASES, TEXTS, Item, Row, items
 from attn_drill.server._pack_check import PackChecker, in_words_of
-from tests.support.diagnosis import SEED
 from tests.support.grading import diagnoser_of
-from tests.support.paths import TINY_PACK
 from tests.support.rows import each_row
 
 CHALLENGE, SOLUTION = "challenges/attention_pooling", "solutions/attention_pooling"
@@ -181,56 +177,3 @@ def test_texts_are_checked_although_the_cases_cannot_be_used(pack: Path, grader:
     (pack / CHALLENGE / "cases.py").write_text("def cases(draw): ...\n")
     rows = rows_of(pack, grader, [TEXTS, CASES, ("reference", "solution.py")])
     assert [(row.name, len(row.problems)) for row in rows] == [("texts", 1), ("cases", 1)]
-
-
-SUMS = """\
-import torch
-
-
-def prefix_sum(x, reverse=False):
-    x = x.flip(-1) if reverse else x
-    total = torch.cumsum(x, dim=-1)
-    return total.flip(-1) if reverse else total
-"""
-TWO_UNDO_EACH_OTHER = """\
-[[mistake]]
-id = "doubled"
-was = "torch.cumsum(x, dim=-1)"
-now = "2 * torch.cumsum(x, dim=-1)"
-says = "Twice the sum."
-hint = "How large?"
-
-[[mistake]]
-id = "halved"
-was = "return total.flip(-1) if reverse else total"
-now = "return 0.5 * (total.flip(-1) if reverse else total)"
-says = "Half the sum."
-hint = "How small?"
-
-[[mistake]]
-id = "other-direction"
-was = "x = x.flip(-1) if reverse else x"
-now = "x = x if reverse else x.flip(-1)"
-says = "Backwards."
-hint = "In which order?"
-"""
-
-
-def test_pair_that_passes_is_reported(tmp_path: Path) -> None:
-    """Two wrong lines are refused, unless the second line undoes the first."""
-    root = Path(shutil.copytree(TINY_PACK, tmp_path / "pack"))
-    folder = root / "solutions" / "prefix_sum"
-    (folder / "solution.py").write_text(SUMS)
-    (folder / "mistakes.toml").write_text(TWO_UNDO_EACH_OTHER)
-    challenge = pack_reader.find_challenge(root, "prefix-sum")
-    with Grader([root]) as fresh:
-        checker = PackChecker(fresh, Diagnoser(fresh.workers), [root])
-        rows = {row.name: row for row in checker.rows(challenge, [SEED], pairs(challenge))}
-    assert {name: row.ok for name, row in rows.items()} == {
-        "doubled and halved": False,
-        "doubled and other-direction": True,
-        "halved and other-direction": True,
-    }
-    (problem,) = rows["doubled and halved"].problems
-    assert f"no case refuses mistake 'doubled' and 'halved' with seed {SEED}" in problem
-    assert rows["doubled and other-direction"].refused_by == ("values",)

@@ -17,7 +17,7 @@ from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import DrillError, PackError
 from attn_drill.model.words import plural
 from attn_drill.packs import pack_reader
-from attn_drill.packs.content_check import Row, items, pairs, sample_items
+from attn_drill.packs.content_check import Row, items, sample_items
 
 SCHEMA = "attn-drill.pack-check/1"
 # Options of `new`.
@@ -32,11 +32,8 @@ _FOLDER = typer.Argument(
 _ONLY = typer.Option("--challenge", help="Only this challenge; may be given several times.")
 _EVERY = typer.Option(
     min=1,
-    help="Check a sample: one in N of the mistakes, pairs and other right answers; a new sample "
+    help="Check a sample: one in N of the mistakes and other right answers; a new sample "
     "each time.",
-)
-_PAIRS = typer.Option(
-    "--pairs", help="Check only that every pair of mistakes in different statements is refused."
 )
 
 
@@ -65,7 +62,6 @@ def check_pack(
     names: Annotated[list[str] | None, _ONLY] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Fresh seeds for every item.")] = 5,
     every: Annotated[int, _EVERY] = 1,
-    with_pairs: Annotated[bool, _PAIRS] = False,
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
@@ -84,7 +80,7 @@ def check_pack(
         others = [other for other in packs.roots() if other != root]
     challenges, problems = _challenges(root, names or ())
     chosen_seeds = [fresh_seed() for _ in range(seeds)]
-    rows = _check_items([root, *others], challenges, chosen_seeds, every, with_pairs, jobs)
+    rows = _check_items([root, *others], challenges, chosen_seeds, every, jobs)
     problems += misplaced_files(root)
     problems += [problem for row in rows for problem in row.problems]
     problems += bank_problems(root, others)
@@ -97,8 +93,7 @@ def check_pack(
         typer.echo(mistakes_table(rows))
         for problem in problems:
             typer.echo(f"BAD  {problem}")
-        unit = "pair" if with_pairs else "mistake"
-        part = f", one {unit} in {every}" if every > 1 else ""
+        part = f", one mistake in {every}" if every > 1 else ""
         scope = f"{plural(len(challenges), 'challenge')}, {plural(seeds, 'seed')}{part}"
         typer.echo(f"{passed} passed, {len(problems)} failed ({scope})")
     raise typer.Exit(1 if problems else 0)
@@ -109,7 +104,6 @@ def _check_items(
     challenges: Sequence[Challenge],
     seeds: Sequence[int],
     every: int,
-    with_pairs: bool,
     jobs: int | None,
 ) -> list[Row]:
     """Check a sample of the items of the challenges. A terminal shows a bar."""
@@ -117,8 +111,7 @@ def _check_items(
     from attn_drill.report.class_text import CountedProgress
     from attn_drill.server import clients
 
-    items_of = pairs if with_pairs else items
-    wanted = {challenge: items_of(challenge) for challenge in challenges}
+    wanted = {challenge: items(challenge) for challenge in challenges}
     wanted = sample_items(wanted, every, seeds[0])
     count, is_quiet = sum(map(len, wanted.values())), not sys.stderr.isatty()
     with CountedProgress(count, sys.stderr, disable=is_quiet) as progress:

@@ -17,7 +17,7 @@ from attn_drill.model.challenge import Challenge
 from attn_drill.model.errors import PackError
 from attn_drill.model.words import plural
 from attn_drill.packs import pack_reader
-from attn_drill.packs.mistakes import pairs_of, patch, read_mistakes
+from attn_drill.packs.mistakes import patch, read_mistakes
 from attn_drill.packs.pack_reader import (
     also_right,
     challenge_folders,
@@ -31,12 +31,11 @@ from attn_drill.packs.question_bank import follow_up_problems, questions_of, top
 from attn_drill.packs.stub_levels import at_level, steps
 from attn_drill.packs.toml import key_error, line_of, suggestion
 
-Kind = Literal["content", "stub", "reference", "also right", "mistake", "pair"]
+Kind = Literal["content", "stub", "reference", "also right", "mistake"]
 Item = tuple[Kind, str]
 TEXTS: Item = ("content", "texts")
 CASES: Item = ("content", "cases")
-_AND = " and "  # between the ids of a pair
-_SAMPLED = ("also right", "mistake", "pair")  # a quick check takes a sample of these
+_SAMPLED = ("also right", "mistake")  # a quick check takes a sample of these
 
 FEWEST_MISTAKES = 12
 FEWEST_ALSO_RIGHT = 4
@@ -77,26 +76,10 @@ def items(challenge: Challenge) -> list[Item]:
     return all_items
 
 
-def pairs(challenge: Challenge) -> list[Item]:
-    """Return an item for every pair of known mistakes in different statements of the reference."""
-    both = pairs_of(pack_reader.solution(challenge), read_mistakes(challenge))
-    return [("pair", f"{first.id}{_AND}{second.id}") for first, second in both]
-
-
-def ids_of_pair(name: str) -> tuple[str, str]:
-    """Return the ids of the two mistakes of an item.
-
-    >>> ids_of_pair("no-scale and no-mask")
-    ('no-scale', 'no-mask')
-    """
-    first, _, second = name.partition(_AND)
-    return first, second
-
-
 def sample_items(
     all_items: Mapping[Challenge, Sequence[Item]], every: int, first: int
 ) -> dict[Challenge, list[Item]]:
-    """Return each `every`th of the mistakes, pairs and other right answers, and all other items.
+    """Return each `every`th of the mistakes and other right answers, and all other items.
 
     The items are counted over all challenges, so a challenge with few mistakes may have none in the
     sample. The index of the first item is `first`, modulo `every`.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -139,11 +138,3 @@ def statements_of(source: str, mistake: Mistake) -> frozenset[int]:
         if changed.start <= last and first < changed.stop:
             statements.add(first)
     return frozenset(statements)
-
-
-def pairs_of(source: str, mistakes: Sequence[Mistake]) -> Iterator[tuple[Mistake, Mistake]]:
-    """Yield every pair of mistakes in different statements that fit together."""
-    places = {mistake.id: statements_of(source, mistake) for mistake in mistakes}
-    for first, second in combinations(mistakes, 2):
-        if not places[first.id] & places[second.id] and fit_together(source, (first, second)):
-            yield first, second

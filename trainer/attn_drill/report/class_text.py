@@ -57,8 +57,8 @@ def messages(result: StudentResult, check: str) -> str:
 
 
 def mistakes_table(rows: Sequence[Row]) -> str:
-    """Return a Markdown table with a row for each mistake or pair, and a column for each check."""
-    mistakes = [row for row in rows if row.kind in ("mistake", "pair")]
+    """Return a Markdown table with a row for each mistake, and a column for each check."""
+    mistakes = [row for row in rows if row.kind == "mistake"]
     used = [check for check in CHECK_ORDER if any(check in row.refused_by for row in mistakes)]
     if not mistakes:
         return "No mistakes were graded."

@@ -22,11 +22,10 @@ from attn_drill.packs.content_check import (
     TEXTS,
     Item,
     Row,
-    ids_of_pair,
     place_of,
     text_problems,
 )
-from attn_drill.packs.mistakes import patch_all, read_mistakes
+from attn_drill.packs.mistakes import patch, read_mistakes
 from attn_drill.packs.toml import key_error, suggestion
 from attn_drill.worker.answer_facts import realistic_facts
 from attn_drill.worker.execution import Given, build
@@ -96,12 +95,11 @@ class PackChecker:
                 return self._row_of_right(challenge, seeds, item, solutions / "also_right" / name)
             case "stub":  # the code of the other levels is the same
                 source, place = pack_reader.stub(challenge), str(challenge.folder / name)
-                return self._row_of_wrong(challenge, seeds, item, source, place, [])
-        ids = ids_of_pair(name) if kind == "pair" else (name,)
-        mistakes = [each for each in read_mistakes(challenge) if each.id in ids]
-        place = place_of(challenge, mistakes[-1].id)
-        source = patch_all(pack_reader.solution(challenge), mistakes, place)
-        return self._row_of_wrong(challenge, seeds, item, source, place, mistakes)
+                return self._row_of_wrong(challenge, seeds, item, source, place)
+        (mistake,) = (each for each in read_mistakes(challenge) if each.id == name)
+        place = place_of(challenge, name)
+        source = patch(pack_reader.solution(challenge), mistake, place)
+        return self._row_of_wrong(challenge, seeds, item, source, place, mistake)
 
     def _row_of_right(
         self, challenge: Challenge, seeds: Sequence[int], item: Item, path: Path
@@ -131,7 +129,7 @@ class PackChecker:
         item: Item,
         source: str,
         place: str,
-        mistakes: Sequence[Mistake],
+        mistake: Mistake | None = None,
     ) -> Row:
         """Check that a wrong answer fails with every seed.
 
@@ -141,7 +139,7 @@ class PackChecker:
 
         Args:
             place: the file and the line, for messages.
-            mistakes: the mistakes in the reference; empty for the stub.
+            mistake: the mistake in the reference; None for the stub.
         """
         submission = Submission(challenge.file_name, source)
         refused_by: set[str] = set()
@@ -155,14 +153,14 @@ class PackChecker:
                 judgement = self._grader.judge(case_set, submission)
             report = judgement.report
             if report.verdict == "passed":
-                problem = f"{place}: {_why_it_passes(challenge, seed, mistakes)}"
+                problem = f"{place}: {_why_it_passes(challenge, seed, mistake)}"
                 return Row(challenge.id, *item, (problem,))
             if report.verdict in ("timeout", "memory"):
                 advice = "Change this wrong answer so that it stays within the limits."
                 problem = f"{place}: seed {seed}: {in_words(report)} {advice}"
                 return Row(challenge.id, *item, (problem,))
-            if len(mistakes) == 1 and seed == seeds[0]:
-                problem = self._problem_of_name(challenge, judgement, mistakes[0])
+            if mistake is not None and seed == seeds[0]:
+                problem = self._problem_of_name(challenge, judgement, mistake)
             failed = [outcome for outcome in report.outcomes if outcome.status == "failed"]
             refused_by.update(outcome.check for outcome in failed)
             numbers = [outcome.number for outcome in failed if outcome.number is not None]
@@ -207,15 +205,14 @@ class PackChecker:
         )
 
 
-def _why_it_passes(challenge: Challenge, seed: int, mistakes: Sequence[Mistake]) -> str:
-    if not mistakes:
+def _why_it_passes(challenge: Challenge, seed: int, mistake: Mistake | None) -> str:
+    if mistake is None:
         return (
             f"the stub passes with seed {seed}. Leave its work to the learner, "
             "with `raise NotImplementedError`."
         )
-    names = " and ".join(repr(mistake.id) for mistake in mistakes)
     return (
-        f"no case refuses mistake {names} with seed {seed}. Add a case to "
+        f"no case refuses mistake {mistake.id!r} with seed {seed}. Add a case to "
         f"{challenge.folder / 'cases.py'} that does, or remove the mistake."
     )
 
