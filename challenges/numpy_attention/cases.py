@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from attn_drill.casekit import CaseMaker, Direct, Refusal, SecondCall, suites
-from attn_drill.worker.returns import array_of, tensor_of, unpack
+from attn_drill.worker.returns import UnexpectedReturnError, array_of, tensor_of, unpack
 
 INFINITE = float("-inf")
 OUTPUTS = {
@@ -23,6 +23,8 @@ MASKS = (
     "causal and padding [B, 1, Lq, Lk]",
     "full mask [B, H, Lq, Lk]",
 )
+# Masks for q with three dims.
+MASKS_OF_THREE_DIMS = ("N Lq Lk", "Lq Lk", "1 Lq Lk", "N 1 Lk")
 # Arguments that a case may leave out.
 OPTIONS = ("axis", "mask", "causal")
 
@@ -53,13 +55,19 @@ def call(functions, function, inputs):
     arrays = {
         name: arrays[value] if isinstance(value, str) else value for name, value in arrays.items()
     }
-    options = {
-        name: arrays.pop(name) for name in OPTIONS if name in arrays and arrays[name] is not None
-    }
+    put_large_entries(arrays)
+    shapes = {name: array.shape for name, array in arrays.items() if hasattr(array, "shape")}
+    options = {name: arrays[name] for name in OPTIONS if arrays.get(name) is not None}
     arguments = [value for name, value in arrays.items() if name not in OPTIONS]
     # Right code may compute inf or NaN in entries that it replaces afterwards.
     with np.errstate(all="ignore"):
         result = getattr(functions, function)(*arguments, **options)
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            raise UnexpectedReturnError(
+                f"the call changed the shape of the caller's array {name} from {list(shape)} to "
+                f"{list(arrays[name].shape)}"
+            )
     names = OUTPUTS[function]
     results = unpack(result, *names) if len(names) > 1 else (result,)
     dtype = next(value for value in inputs.values() if isinstance(value, torch.Tensor)).dtype
@@ -67,6 +75,18 @@ def call(functions, function, inputs):
         name: in_dtype(tensor_of(value, name), dtype)
         for name, value in zip(names, results, strict=True)
     }
+
+
+def put_large_entries(arrays):
+    """Replace the entries for which `share_of_largest` is not 0.
+
+    A share of 1 is the largest number of the dtype. The reference also runs in a lower dtype, which
+    cannot hold the large numbers of float64.
+    """
+    share = arrays.pop("share_of_largest", None)
+    if share is not None:
+        name = "x" if "x" in arrays else "v"
+        arrays[name] = np.where(share == 0, arrays[name], share * np.finfo(share.dtype).max)
 
 
 def in_dtype(result, dtype):
@@ -144,9 +164,12 @@ def softmaxes(draw):
     yield table("two dims", B=3, N=6)
     yield row("one row", N=7)
     yield table("two dims, axis 0", axis=0, B=4, N=7)
-    for axis in (1, -3):
+    for axis in (1, 2, -3):
         yield case(f"three dims, axis {axis}", axis=axis, B=3, L=5, N=7)
     yield four("four dims", B=2, H=3, L=5, N=7)
+    for axis in (1, -2):
+        yield four(f"four dims, axis {axis}", axis=axis, B=2, H=3, L=5, N=7)
+    yield case("three dims, the second of size 1", B=3, L=1, N=5)
     yield table("as many rows as columns, axis 0", axis=0, B=4, N=4, equal="B N")
     sizes = {"B": 3, "L": 4, "N": 6}
     x, far = draw.normal(3, 4, 6), one_far_above(draw, 3, 4, 6)
@@ -161,6 +184,7 @@ def softmaxes(draw):
     yield case("the same sizes again", later=SecondCall(), check="properties", **sizes)
     small, large = {"B": 2, "L": 3, "N": 5}, {"B": 9, "L": 11, "N": 40}
     yield from suites.growth(case, "everything", small, large)
+    yield from suites.growth(case, "everything, axis 1", small, large, axis=1)
 
 
 def one_far_above(draw, *shape):
@@ -180,6 +204,14 @@ def entries_of_minus_infinity(row, case):
     below = torch.where(far == 0, -2e38, -3e38)
     below = below.masked_fill((far != 0) & ~draw.keep(3, 5, 7), INFINITE)
     yield case("some entries are -inf, the others -2e38 and -3e38", x=below, **sizes)
+    share = torch.where(far == 0, -0.5, -1.0)
+    share = share.masked_fill((far != 0) & ~draw.keep(3, 5, 7), INFINITE)
+    share[0] = torch.where(far[0] == 0, 1.0, -1.0)
+    share[1, 2] = INFINITE
+    large = {"inputs": {"share_of_largest": share}, "dtype": "float64"}
+    yield case("entries of ±1.8e308, -9e307 and -inf, float64", **large, **sizes)
+    single = torch.where(torch.arange(5) % 2 == 0, draw.normal(3, 5), INFINITE)[..., None]
+    yield case("one entry in each row, some are -inf", x=single, **{**sizes, "N": 1})
     empty = some.clone()
     empty[1, 2] = INFINITE
     yield case("a row of -inf only", x=empty, **sizes)
@@ -208,8 +240,13 @@ def attentions(draw):
     yield none("no leading dims", Lq=5, Lk=3, D=7, Dv=2)
     yield case("two leading dims", B=2, H=3, Lq=5, Lk=4, D=6, Dv=7)
     yield none("no leading dims, mask [Lq, Lk]", Lq=4, Lk=6, D=5, Dv=3, mask="Lq Lk")
-    yield single("one leading dim, mask [N, Lq, Lk]", N=3, Lq=5, Lk=4, D=7, Dv=6, mask="N Lq Lk")
-    yield triple("three leading dims", G=2, B=3, H=4, Lq=5, Lk=6, D=7, Dv=8)
+    one_lead = {"N": 3, "Lq": 5, "Lk": 4, "D": 7, "Dv": 6}
+    for mask in MASKS_OF_THREE_DIMS:
+        words = mask.replace(" ", ", ")
+        yield single(f"one leading dim, mask [{words}]", mask=mask, **one_lead)
+    three_leads = {"G": 2, "B": 3, "H": 4, "Lq": 5, "Lk": 6, "D": 7, "Dv": 8}
+    yield triple("three leading dims", **three_leads)
+    yield triple("three leading dims, mask [G, 1, H, 1, Lk]", mask="G 1 H 1 Lk", **three_leads)
     square = {"B": 2, "H": 3, "Lq": 5, "Lk": 5, "D": 7, "Dv": 7, "equal": "Lq Lk, D Dv"}
     yield case("as many queries as keys, values as wide as keys", **square)
     shared = {"k": "q", "v": "q"}
@@ -229,6 +266,7 @@ def attentions(draw):
     yield case("float64, causal", mask="causal", dtype="float64", **usual)
     # With head dim 64, the scale divides a mask's fill value by 8 if the fill comes first.
     yield from suites.steep_scores(case, B=3, H=5, Lq=4, Lk=7, D=64, Dv=6)
+    yield hidden_scores(case, B=3, H=2, Lq=5, Lk=7, D=6, Dv=4)
     # A score of 0 is no masked score.
     zeros = {"k": draw.normal_with_zeros(3, 2, 7, 6, row=1)}
     yield case("a key of zeros, causal", mask="causal", inputs=zeros, **usual)
@@ -239,6 +277,29 @@ def attentions(draw):
     small = {"B": 2, "H": 3, "Lq": 4, "Lk": 5, "D": 6, "Dv": 10}
     large = {"B": 8, "H": 9, "Lq": 11, "Lk": 12}
     yield from suites.growth(case, "everything", small, large, mask="B 1 Lq Lk")
+
+
+def hidden_scores(case, **sizes):
+    """Return a case in float64, in which a weight of 1e-261 is still more than 0.
+
+    Mistakes: a fill that hides only the scores of float32 (-500); a number that is added to masked
+    scores and is smaller than the scores (-1000, -1e4).
+    """
+    inputs = case.drawn(sizes)
+    is_low = torch.arange(sizes["Lk"]) % 2 == 0
+    # The masked scores of the first sequence are 1e5, those of the others 200.
+    high = torch.full((sizes["B"], 1, 1), 200.0, dtype=torch.float64)
+    high[0] = 1e5
+    inputs["q"][..., 0] = sizes["D"] ** 0.5
+    inputs["k"][..., 0] = torch.where(is_low, -200.0, high)
+    inputs["share_of_largest"] = torch.where(is_low[:, None], 0.0, torch.ones(inputs["v"].shape))
+    return case(
+        "masked scores of 200 and 1e5 with values of 1.8e308, others at -200, float64",
+        inputs=inputs,
+        mask=is_low.expand(sizes["Lq"], -1),
+        dtype="float64",
+        **sizes,
+    )
 
 
 def heads(draw):
@@ -259,11 +320,12 @@ def heads(draw):
     yield case("all sizes equal", L=4, H=4, D=4, equal="L H D")
     yield case("random sizes, causal", causal=True, **draw.sizes(L=(4, 9), H=(2, 5), D=(2, 7)))
     yield case("float64, causal", causal=True, L=7, H=2, D=5, dtype="float64")
-    # Scores of several hundreds. They are exact, so right answers agree.
+    # Scores up to 1152, for which exp overflows in float64. In float32, a right answer that
+    # subtracts the logarithm of the sum would lose the digits after the point.
     x = draw.integers(5, 12, low=-15, high=16).double()
-    x[0] = 12
-    exact = {"w_q": torch.eye(12), "w_k": torch.eye(12)}
-    yield case("scores of several hundreds, causal", causal=True, x=x, inputs=exact, L=5, H=3, D=4)
+    x[0] = 24
+    exact = {"inputs": {"w_q": torch.eye(12), "w_k": torch.eye(12)}, "dtype": "float64"}
+    yield case("scores up to 1152, causal, float64", causal=True, x=x, L=5, H=3, D=4, **exact)
     usual = {"L": 5, "H": 2, "D": 4, "check": "properties"}
     yield case("non-contiguous arrays", causal=True, layout="transposed", **usual)
     yield case("parts of larger arrays", layout="strided", **usual)
