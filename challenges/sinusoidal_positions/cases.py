@@ -1,6 +1,9 @@
 """Cases for the table of sines and cosines: sizes, bases, long tables, second calls, odd dims."""
 
+import torch
+
 from attn_drill.casekit import CaseMaker, Refusal, SecondCall, suites
+from attn_drill.worker.returns import UnexpectedReturnError
 
 
 def drive(sinusoidal_positions, given):
@@ -13,9 +16,16 @@ def drive(sinusoidal_positions, given):
 
 
 def call(sinusoidal_positions, inputs):
-    """Return the table of one call."""
+    """Return the table of one call. It must be a tensor that no optimizer would train."""
     more = {"base": inputs["base"]} if "base" in inputs else {}
-    return sinusoidal_positions(inputs["length"], inputs["dim"], **more)
+    table = sinusoidal_positions(inputs["length"], inputs["dim"], **more)
+    if isinstance(table, torch.nn.Parameter):
+        raise UnexpectedReturnError("the table must be a plain tensor, but it is an nn.Parameter")
+    if isinstance(table, torch.Tensor) and table.requires_grad:
+        raise UnexpectedReturnError(
+            "the table must not require a gradient, but it has requires_grad = True"
+        )
+    return table
 
 
 class TableMaker(CaseMaker):
@@ -63,7 +73,15 @@ def long_tables(case):
     The numbers of features are no powers of two, so the exponents 2i/dim are rounded too. The names
     of the cases say what no known mistake says: float32 has many ways to round an angle.
     """
-    for L, D, base in ((4096, 12, None), (4096, 48, None), (2100, 6, None), (1500, 22, 500000.0)):
+    # The last two are for float32 in short tables only, or in wide tables only.
+    for L, D, base in (
+        (4096, 12, None),
+        (4096, 48, None),
+        (2100, 6, None),
+        (1500, 22, 500000.0),
+        (700, 14, None),
+        (1024, 514, None),
+    ):
         words = f"{L} positions, {D} features" + (f", base {base:g}" if base else "")
         yield case(f"{words} (float32 angles are too coarse here)", L=L, D=D, base=base)
     # The second frequency is 0.997, so its angles are almost as large as the positions.
@@ -84,6 +102,10 @@ def second_calls(case):
         ("other features afterwards", SecondCall(sizes={"D": 14})),
     ):
         yield case(name, base=20000.0, later=later, **sizes)
+    # A table may be kept by the whole part of its base only. Other sizes keep the case apart from
+    # tables of the cases above.
+    sizes, near = {**sizes, "L": 7, "D": 12}, SecondCall(inputs={"base": 2.5})
+    yield case("the same sizes again, the base 2.5 after 2.75", base=2.75, later=near, **sizes)
 
 
 def refusals():
