@@ -28,6 +28,9 @@ LM = "lm."
 HEAD = ("head.weight", "head.bias")
 UNUSED = "lm.head.weight"
 MODES = "modules of another mode after the call"
+AT_FIRST = "modules of eval mode after the constructor"
+HOOKS = "modules with more hooks after the call"
+KEPT = "features of the states that dropout keeps"
 
 
 class Block(nn.Module):
@@ -103,15 +106,23 @@ def drive(make, given):
             f"SequenceClassifier(lm, num_classes) must be an nn.Module, but it is "
             f"{describe(classifier)}"
         )
-    names = checked_names(classifier, parameters, weights, head)
+    at_first = [name for name, part in parts_of(classifier) if not part.training]
     classifier.to(**options).train(bool(given.training))
+    # After `train`, because this may be the learner's own method.
+    names = checked_names(classifier, parameters, weights, head)
+    if options["device"] != "meta":
+        check_values(classifier, names, weights)
 
     def call(tokens, mask):
         swapped = {name: (weights | head)[source] for name, source in names.items()}
         return functional_call(classifier, swapped, (tokens,) if mask is None else (tokens, mask))
 
     if given.inputs.get("part") == "turns":
-        return in_turn(classifier, lambda: call(given.tokens, given.mask))
+        found = in_turn(classifier, lambda: call(given.tokens, given.mask))
+        return {AT_FIRST: in_words(at_first), **found}
+    if given.inputs.get("part") == "kept":
+        torch.manual_seed(0)
+        return {KEPT: kept(call(given.tokens, given.mask), given.dropout)}
     outputs = {"out": call(given.tokens, given.mask)}
     if "later_tokens" in given.inputs:
         outputs["later_out"] = call(given.later_tokens, given.later_mask)
@@ -192,19 +203,90 @@ def name_in_copy(name, value, weights):
     return None
 
 
+def check_values(classifier, names, weights):
+    """Raise an error if the constructor gave other values to weights of lm.
+
+    A copy may have been in float32 for a while, so the values may differ by its rounding.
+    """
+    found = dict(classifier.named_parameters())
+    other = [
+        source.removeprefix(LM)
+        for name, source in names.items()
+        if source in weights
+        and source != UNUSED
+        and not torch.allclose(found[name], weights[source], rtol=1e-5, atol=1e-7)
+    ]
+    if other:
+        more = f" and {len(other) - 2} more" if len(other) > 2 else ""
+        raise UnexpectedReturnError(
+            f"the classifier must start with the weights of the given lm, but after the "
+            f"constructor it has other values in {', '.join(other[:2])}{more}"
+        )
+
+
+def parts_of(classifier):
+    """Return the modules of the classifier and itself, with names for the report."""
+    return [(name or "the classifier", part) for name, part in classifier.named_modules()]
+
+
+def in_words(names):
+    """Return the first two different names."""
+    return ", ".join([*dict.fromkeys(names)][:2]) or "none"
+
+
 def in_turn(classifier, call):
-    """Say in words how dropout acts, and which modules a call leaves in another mode."""
-    changed = []
+    """Say in words how dropout acts, and in which modules a call leaves a mode or a hook."""
+    modes, hooks = [], []
 
     def watched():
-        is_training = classifier.training
+        parts = parts_of(classifier)
+        before = [(part.training, hooks_of(part)) for _, part in parts]
         result = call()
-        parts = classifier.named_modules()
-        changed.extend(name or "the classifier" for name, x in parts if x.training != is_training)
+        for (name, part), (training, number) in zip(parts, before, strict=True):
+            if part.training != training:
+                modes.append(name)
+            if hooks_of(part) != number:
+                hooks.append(name)
         return result
 
     found = dropout_in_turn(classifier, watched)
-    return {**found, MODES: ", ".join(changed[:2]) or "none"}
+    # A learner may have set the mode of some modules only, so every second one is in eval mode.
+    for first in (True, False):
+        for place, (_, part) in enumerate(parts_of(classifier)):
+            part.training = first == (place % 2 == 0)
+        watched()
+    return {**found, MODES: in_words(modes), HOOKS: in_words(hooks)}
+
+
+def hooks_of(part):
+    """Return the number of hooks of a module's forward pass."""
+    return len(part._forward_hooks) + len(part._forward_pre_hooks)
+
+
+def kept(states, p):
+    """Say in words which share of the features of two tokens is not dropped.
+
+    Args:
+        states: the mean of the normalised states of two tokens, [B, M]. Before dropout, all
+            features of a token are equal, so a feature is large if both tokens keep it, and small
+            if both drop it.
+        p: the probability of lm.
+    """
+    low, high = states.amin(1, keepdim=True), states.amax(1, keepdim=True)
+    span = high - low
+    if bool((span < 1e-2).sum() > len(span) / 8):
+        return "all features of a token or none"
+    both, none = states > high - span / 100, states < low + span / 100
+    share = ((both.double() + 1 - none.double()) / 2).mean().item()
+    words = {f"(1 - p)^{power}": (1 - p) ** power for power in range(2, 5)}
+    words = {"all": 1.0, "1 - p": 1 - p, **words}
+    found = [name for name, value in words.items() if abs(share - value) < 0.04]
+    found = found[:1] or ["another share"]
+    if torch.equal(both, both[:1].expand_as(both)):
+        found.append("the same in every sequence")
+    if bool((both | none).all()):
+        found.append("the same for every token")
+    return ", ".join(found)
 
 
 class ClassifierMaker(TokenMaker):
@@ -361,18 +443,14 @@ def mode_cases(case, sizes):
     """Yield cases in training mode. With a dropout of 0.4, the outputs are words.
 
     Mistakes: no dropout of the embeddings, or one for each of them; more dropout; lm in eval mode;
-    a mode that changes.
+    a mode that changes, also if the modules are in different modes; a hook that stays.
     """
     usual = {"check": "train/eval", **sizes}
     for words, mask in (("no padding", None), ("padding", "padding")):
         yield case(f"training mode, dropout 0, {words}", mask=mask, training=True, **usual)
     yield case("eval mode, dropout 0.4", mask="padding", dropout=0.4, **usual)
     width = sizes["H"] * sizes["D"]
-    idle = {}
-    for block in range(2):
-        for layer, columns in (("o_proj", width), ("proj", 4 * width)):
-            idle[f"lm.blocks.{block}.{layer}.weight"] = torch.zeros(width, columns)
-            idle[f"lm.blocks.{block}.{layer}.bias"] = torch.zeros(width)
+    idle = idle_blocks(width)
     # The states do not depend on what is dropped in lm, so any other dropout shows.
     noise = {"training": True, "dropout": 0.4, "mask": "padding", "gradients": False, **usual}
     constant = {"lm.ln_f.weight": torch.zeros(width)}
@@ -395,8 +473,48 @@ def mode_cases(case, sizes):
         more = {"dropout": 0.4, "training": True, "weights": weights}
         yield replace(
             case(words, mask="padding", **turns, **more, **usual),
-            plain=dict.fromkeys((*TURNS, MODES), "str"),
+            plain=dict.fromkeys((AT_FIRST, *TURNS, MODES, HOOKS), "str"),
         )
+    yield from share_cases(case)
+
+
+def share_cases(case):
+    """Yield cases whose states show which features are dropped. The outputs are words.
+
+    Mistakes: a second dropout, which acts only where lm drops something, too; another probability;
+    one draw for all features of a token, or for all sequences.
+    """
+    sizes = {"B": 40, "L": 2, "V": 13, "H": 4, "D": 12, "T": 9, "C": 48}
+    width = sizes["H"] * sizes["D"]
+    idle = idle_blocks(width) | {
+        "lm.ln_f.weight": torch.ones(width),
+        "lm.ln_f.bias": torch.zeros(width),
+        "head.weight": torch.eye(width),
+        "head.bias": torch.zeros(width),
+    }
+    for words, embedding, bias in (
+        ("equal embeddings, the blocks add 0", 1.0, 0.0),
+        ("embeddings of 0, the first block adds equal numbers", 0.0, 1.0),
+    ):
+        weights = idle | {
+            "lm.tok_emb.weight": torch.full((13, width), embedding),
+            "lm.pos_emb.weight": torch.full((9, width), embedding),
+            "lm.blocks.0.proj.bias": torch.full((width,), bias),
+        }
+        more = {"dropout": 0.4, "training": True, "weights": weights, "check": "train/eval"}
+        more |= {"inputs": {"part": "kept"}, "outputs": {}, "gradients": False}
+        name = f"training mode, dropout 0.4, {words}"
+        yield replace(case(name, **more, **sizes), plain={KEPT: "str"})
+
+
+def idle_blocks(width):
+    """Return the weights of two blocks that add 0."""
+    idle = {}
+    for block in range(2):
+        for layer, columns in (("o_proj", width), ("proj", 4 * width)):
+            idle[f"lm.blocks.{block}.{layer}.weight"] = torch.zeros(width, columns)
+            idle[f"lm.blocks.{block}.{layer}.bias"] = torch.zeros(width)
+    return idle
 
 
 def realistic():
