@@ -430,8 +430,12 @@ def property_cases(case, sizes):
     one_mask = (torch.arange(6)[None] < 4).expand(4, 6)
     layout = {"tokens": "expanded", "mask": "expanded"}
     yield case("expanded inputs", inputs=shared, mask=one_mask, layout=layout, **usual)
+    # Drawn lengths may be equal in both calls.
+    lengths = [
+        torch.arange(6) < torch.tensor(each)[:, None] for each in ([3, 6, 1, 4], [6, 2, 5, 1])
+    ]
     for name, mask, later in (
-        ("other lengths afterwards", "padding", SecondCall(mask="padding")),
+        ("other lengths afterwards", lengths[0], SecondCall(mask=lengths[1])),
         ("no mask afterwards", "padding", SecondCall()),
         ("more tokens afterwards", None, SecondCall(mask="padding", sizes={"B": 5, "L": 8})),
         ("fewer tokens afterwards", "padding", SecondCall(sizes={"B": 7, "L": 2})),
