@@ -31,8 +31,11 @@ FACTORS = {
     "factors of the embeddings": "0, 1 / (1 - p)",
     "factors of the attention's result": "0, 1/2 / (1 - p)^2, 1 / (1 - p)^2",
     "factors of the MLP's result": "0, 1 / (1 - p)",
+    "factors of the second attention's result": "0, 1/2 / (1 - p)^2, 1 / (1 - p)^2",
+    "factors of the second MLP's result": "0, 1 / (1 - p)",
 }
 LENGTHS = "cache.length after each call"
+LAYERS = "layers that each call updates"
 
 
 class KVCache:
@@ -42,10 +45,12 @@ class KVCache:
         self.keys = [None] * num_layers
         self.values = [None] * num_layers
         self.length = 0
+        self._updated = []
 
     def update(self, layer, k, v):
         """Add k, v [B, H, n, D] of new tokens to a layer; return k, v of all its tokens."""
         self.check(layer, k, v)
+        self._updated.append(layer)
         if self.keys[layer] is not None:
             k = torch.cat([self.keys[layer], k], dim=2)
             v = torch.cat([self.values[layer], v], dim=2)
@@ -74,6 +79,17 @@ class KVCache:
                     f"update(layer, k, v): {name} must be {wanted}. It is {given}, after {kept}"
                 )
 
+    def updated(self):
+        """Return in words the layers that were updated since the last call of this method."""
+        layers, self._updated = self._updated, []
+        return " ".join(map(str, layers)) or "none"
+
+    def copy(self):
+        """Return another cache with the same tokens."""
+        other = KVCache(len(self.keys))
+        other.keys, other.values, other.length = [*self.keys], [*self.values], self.length
+        return other
+
     def __getattr__(self, name):
         raise AttributeError(f"the KVCache of the task has no {name!r}")
 
@@ -85,18 +101,31 @@ def drive(model, given):
     if given.part == "dropout":
         return dropout_in_turn(own_module(model), lambda: logits_of(model, given.tokens))
     if given.part == "factors":
-        return factors(own_module(model), given.tokens)
+        return factors(model, given)
     if given.part == "turns":
         return turns(model, given)
+    if given.part == "refused":
+        return refused(model, given)
     if given.chunks is None:
         return {"logits": logits_of(model, given.tokens)}
     cache = KVCache(given.layers)
-    logits, lengths, start = [], [], 0
-    for length in given.chunks:
-        logits.append(logits_of(model, given.tokens[:, start : start + length], cache))
+    logits, lengths, layers = [], [], []
+    for chunk in given.tokens.split(given.chunks, 1):
+        logits.append(logits_of(model, chunk, cache))
         lengths.append(str(cache.length))
-        start += length
-    return {"logits": torch.cat(logits, 1), LENGTHS: " ".join(lengths)}
+        layers.append(cache.updated())
+    if given.part == "kept":
+        return {"keys": direction(cache.keys), "values": direction(cache.values)}
+    words = {LENGTHS: " ".join(lengths), LAYERS: ", ".join(layers)}
+    return {"logits": torch.cat(logits, 1), **words}
+
+
+def direction(kept):
+    """Return the keys or values of all layers, up to a factor: scaled keys are right, too."""
+    if not all(isinstance(layer, torch.Tensor) for layer in kept):
+        raise UnexpectedReturnError("after model(tokens, cache), a layer has no keys or values")
+    joined = torch.stack(kept)
+    return joined / joined.norm()
 
 
 def logits_of(model, tokens, cache=None):
@@ -116,14 +145,19 @@ def logits_of(model, tokens, cache=None):
 
 
 def turns(model, given):
-    """Feed two texts with a cache for each, in turn, with a call without a cache between them."""
+    """Feed two texts with a cache for each, in turn, with a call without a cache between them.
+
+    The first text goes on with a copy of its cache.
+    """
     one_cache, other_cache = KVCache(given.layers), KVCache(given.layers)
-    halves = zip(given.one_tokens.chunk(2, 1), given.other_tokens.chunk(2, 1), strict=True)
     first, second, alone = [], [], []
-    for one_half, other_half in halves:
-        first.append(logits_of(model, one_half, one_cache))
-        second.append(logits_of(model, other_half, other_cache))
+    one_chunks = given.one_tokens.split(given.one_chunks, 1)
+    other_chunks = given.other_tokens.split(given.other_chunks, 1)
+    for one_chunk, other_chunk in zip(one_chunks, other_chunks, strict=True):
+        first.append(logits_of(model, one_chunk, one_cache))
+        second.append(logits_of(model, other_chunk, other_cache))
         alone.append(logits_of(model, given.tokens))
+        one_cache = one_cache.copy()
     return {
         "logits of the first text": torch.cat(first, 1),
         "logits of the second text": torch.cat(second, 1),
@@ -131,33 +165,66 @@ def turns(model, given):
     }
 
 
-def factors(model, tokens):
-    """Return in words the factors that dropout gives to the embeddings and to both branches.
+def refused(model, given):
+    """Feed a chunk, then more tokens than there are positions, and go on after the refusal."""
+    cache = KVCache(given.layers)
+    start, rest = given.tokens.split(given.lengths, 1)
+    first = logits_of(model, start, cache)
+    found = raises_value_error(lambda: model(given.tokens, cache))
+    length = cache.length
+    second = logits_of(model, rest, cache)
+    return {
+        "logits": torch.cat([first, second], 1),
+        "too many tokens": found,
+        "cache.length after the refusal": str(length),
+    }
 
-    In the case for this, the input of ln_f has a third of its features from the embeddings, a third
-    from the attention to one or two equal keys, and a third from the MLP.
+
+def raises_value_error(call):
+    """Return in words whether a call raises ValueError."""
+    try:
+        call()
+    except ValueError:
+        return "ValueError"
+    return "no error"
+
+
+def factors(model, given):
+    """Return in words the factors that dropout gives to the embeddings and to all branches.
+
+    In the cases for this, each fifth of the features of the input of ln_f comes from another part:
+    the embeddings, the attention of the first block to one or two equal keys, its MLP, and the same
+    parts of the second block.
     """
-    streams = []
+    own, streams = own_module(model), []
     hooks = [
         part.register_forward_pre_hook(lambda _, arguments: streams.append(arguments[0]))
-        for name, part in model.named_modules()
+        for name, part in own.named_modules()
         if name.split(".")[-1] == "ln_f"
     ]
+
+    def stream():
+        streams.clear()
+        cache = None if given.lengths is None else KVCache(given.layers)
+        for chunk in given.tokens.split(given.lengths or given.tokens.shape[1], 1):
+            logits_of(model, chunk, cache)
+        return torch.cat(streams, 1) if streams else None
+
     try:
-        model.eval()
-        model(tokens)
-        model.train()
+        own.eval()
+        without = stream()
+        own.train()
         torch.manual_seed(0)
-        model(tokens)
+        result = stream()
     finally:
-        model.eval()
+        own.eval()
         for hook in hooks:
             hook.remove()
-    if len(streams) != 2:  # ln_f is not called as a module
-        return dict(FACTORS)
-    without, result = (stream.chunk(3, dim=-1) for stream in streams)
-    thirds = zip(FACTORS, result, without, (1, 2, 1), strict=True)
-    return {name: dropout_factors(*third, DROPOUT, parts) for name, *third, parts in thirds}
+    if result is None or result.shape[1] != given.tokens.shape[1]:
+        return dict(FACTORS)  # ln_f is not called as a module
+    parts = (stream.chunk(5, dim=-1) for stream in (result, without))
+    fifths = zip(FACTORS, *parts, (1, 2, 1, 2, 1), strict=True)
+    return {name: dropout_factors(*fifth, DROPOUT, count) for name, *fifth, count in fifths}
 
 
 def mode_of(model):
@@ -169,15 +236,17 @@ def mode_of(model):
 def generation(model, generate, given):
     """Generate tokens; note the tokens that are fed, the recording of gradients, and the mode."""
     modes = [(module, module.training) for module in model.modules()]
-    recorded, in_norm, in_model = set(), [], []
+    recorded, during, in_norm, in_model = set(), set(), [], []
 
     def note(module, arguments):
         recorded.add(torch.is_grad_enabled())
+        during.add(mode_of(model))
         if module is last_norm:
             in_norm.append(arguments[0].shape[1])
 
     def noted_forward(*arguments, **named):
         recorded.add(torch.is_grad_enabled())
+        during.add(mode_of(model))
         in_model.append(first_tensor(*arguments, *named.values()).shape[1])
         return forward(*arguments, **named)
 
@@ -190,13 +259,21 @@ def generation(model, generate, given):
         model.train(given.training)
         before = mode_of(model)
         torch.manual_seed(0)
-        with torch.enable_grad():
+        with torch.set_grad_enabled(given.recording):
             tokens = generate(model, given.tokens, given.new)
+            recorded_after = torch.is_grad_enabled()
+            after, modes_in_calls = mode_of(model), " and ".join(sorted(during))
+            fed = in_words(in_norm or in_model, given.tokens.shape[1], given.new)
+            # A refusal must leave the mode as it was, too.
+            model.train(given.training)
+            raises_value_error(lambda: generate(model, given.tokens, given.too_many))
         return {
             "tokens": tokens,
-            "tokens fed": in_words(in_norm or in_model, given.tokens.shape[1], given.new),
-            "records gradients": str(True in recorded),
-            "mode of the model": f"{before} before generate(), {mode_of(model)} after it",
+            "tokens fed": fed,
+            "records gradients": f"{True in recorded} in generate(), {recorded_after} after it",
+            "mode of the model": f"{before} before generate(), {after} after it",
+            "mode in generate()": modes_in_calls or "no call",
+            "mode after a ValueError": mode_of(model),
         }
     finally:
         model.forward = forward
@@ -235,7 +312,7 @@ class CacheMaker(TokenMaker):
         if chunks is not None:
             more["L"] = sum(chunks)
         made = super().__call__(name, inputs=given, parameters=quiet, init=init, **more)
-        plain = {LENGTHS: "str"} if chunks is not None else {}
+        plain = dict.fromkeys((LENGTHS, LAYERS), "str") if chunks is not None else {}
         return replace(made, part="generation" if part == "generation" else "model", plain=plain)
 
 
@@ -259,17 +336,22 @@ def cases(draw):
     yield from growing(model)
     inputs = {"tokens": "B L", "one_tokens": "B S", "other_tokens": "B S"}
     outputs = dict.fromkeys(("logits of the first text", "logits of the second text"), "B S V")
-    outputs["logits without a cache"] = "B twice V"
+    outputs["logits without a cache"] = "B all V"
     several = maker(draw, inputs, outputs)
-    for words, S in (("three tokens", 6), ("one token", 2)):
+    # Two texts with equal totals, but other splits, show masks that are kept by the total alone.
+    for words, L, D, one_chunks, other_chunks in (
+        ("several tokens", 5, 4, (4, 1, 3), (3, 2, 3)),
+        ("one token", 4, 5, (1, 1), (1, 1)),
+    ):
         yield several(
             f"two caches in turn, {words} a call",
             part="turns",
             check="properties",
             gradients=False,
-            S=S,
-            more_sizes={"twice": 8},
-            **(sizes | {"B": 7, "L": 4, "D": 5}),
+            S=sum(one_chunks),
+            inputs={"one_chunks": one_chunks, "other_chunks": other_chunks},
+            more_sizes={"all": L * len(one_chunks)},
+            **(sizes | {"B": 7, "L": L, "D": D}),
         )
     new = maker(draw, {"tokens": "B L"}, {"tokens": "B length"})
     yield from generation_cases(new, sizes)
@@ -306,30 +388,51 @@ def model_cases(case, sizes):
     }
     changes = whole("training, eval and training mode, dropout 0.4", part="dropout", **drops)
     yield replace(changes, plain=dict.fromkeys(TURNS, "str"))
-    single = {**drops, "part": "factors", "B": 64, "L": 2, "layers": 1, "hidden": 1.0}
-    single["parameters"] = branches_apart(case.draw)
-    apart = whole("training mode, dropout 0.4, branches apart", **single)
-    yield replace(apart, plain=dict.fromkeys(FACTORS, "str"))
+    # Nothing is left to drop, because all embeddings and results of branches are 0.
+    silent = {"init": {"dropout": DROPOUT}, "mode": "train", "check": "train/eval"}
+    silent |= {"parameters": zeros(12), "gradients": False}
+    yield whole("training mode, dropout 0.4 of zeros", **silent)
+    single = {**drops, "part": "factors", "B": 64, "L": 2, "H": 5, "D": 3}
+    single |= {"hidden": 1.0, "parameters": branches_apart(case.draw)}
+    for words, lengths in (("no cache", None), ("chunks", (1, 1))):
+        name = f"{words}: training mode, dropout 0.4, branches apart"
+        apart = case(name, inputs={"lengths": lengths}, **{**sizes, **single})
+        yield replace(apart, plain=dict.fromkeys(FACTORS, "str"))
+
+
+def zeros(width):
+    """Return weights with which the embeddings and the results of all branches are 0."""
+    found = {"tok_emb.weight": torch.zeros(13, width), "pos_emb.weight": torch.zeros(9, width)}
+    for layer in range(2):
+        found[f"blocks.{layer}.attn.o_proj.weight"] = torch.zeros(width, width)
+        found[f"blocks.{layer}.attn.o_proj.bias"] = torch.zeros(width)
+        found[f"blocks.{layer}.mlp.proj.weight"] = torch.zeros(width, 4 * width)
+        found[f"blocks.{layer}.mlp.proj.bias"] = torch.zeros(width)
+    return found
 
 
 def branches_apart(draw):
-    """Return weights with which embeddings, attention and MLP give four of twelve features each.
+    """Return weights with which the embeddings and four branches give three of 15 features each.
 
-    The norms give constants, so every key has the same weight and the same value.
+    The three features of an attention are those of one head, so the factors of its weights are the
+    same along them. The norms give constants, so every key of a block has the same weight and the
+    same value.
     """
-    width = 12
-    rows = torch.arange(width)[:, None] // 4
+    width = 15
+    rows = torch.arange(width)[:, None] // 3
     tokens, positions = (draw.normal(count, width) * (rows.T == 0) for count in (13, 9))
-    return {
-        "tok_emb.weight": tokens,
-        "pos_emb.weight": positions,
-        "blocks.0.ln_1.weight": torch.zeros(width),
-        "blocks.0.ln_2.weight": torch.zeros(width),
-        "blocks.0.attn.o_proj.weight": torch.eye(width) * (rows == 1),
-        "blocks.0.attn.o_proj.bias": torch.zeros(width),
-        "blocks.0.mlp.proj.weight": draw.normal(width, 4 * width) * (rows == 2),
-        "blocks.0.mlp.proj.bias": torch.zeros(width),
-    }
+    found = {"tok_emb.weight": tokens, "pos_emb.weight": positions}
+    for layer in range(2):
+        block, own = f"blocks.{layer}", 2 * layer + 1
+        found |= {
+            f"{block}.ln_1.weight": torch.zeros(width),
+            f"{block}.ln_2.weight": torch.zeros(width),
+            f"{block}.attn.o_proj.weight": torch.eye(width) * (rows == own),
+            f"{block}.attn.o_proj.bias": torch.zeros(width),
+            f"{block}.mlp.proj.weight": draw.normal(width, 4 * width) * (rows == own + 1),
+            f"{block}.mlp.proj.bias": torch.zeros(width),
+        }
+    return found
 
 
 def steep(draw):
@@ -361,6 +464,15 @@ def chunk_cases(case, sizes):
     ):
         # Gradients that reach earlier chunks through the cache are a matter of taste.
         yield case(f"chunks: {name}", **{"chunks": chunks, "gradients": False, **sizes, **more})
+    kept = dict.fromkeys(("keys", "values"), "N B H L D")
+    again = {"outputs": kept, "gradients": False, "more_sizes": {"N": 2}, **sizes}
+    made = case("chunks: keys and values in the cache", part="kept", chunks=(3, 4), **again)
+    yield replace(made, plain={})
+    name = "chunks: too many tokens after a chunk, then the rest"
+    again = {"inputs": {"lengths": (4, 3)}, "mode": "train", "gradients": False, **sizes}
+    made = case(name, part="refused", check="properties", **again)
+    words = ("too many tokens", "cache.length after the refusal")
+    yield replace(made, plain=dict.fromkeys(words, "str"))
 
 
 def growing(case):
@@ -395,35 +507,35 @@ def generation_cases(case, sizes):
     A wrong context may give the right token by luck, so there are many sequences.
     """
 
-    def new(name, count=3, training=False, **more):
+    def new(name, count=3, training=False, recording=True, **more):
         known = {**sizes, "L": 4, "B": 17, "V": 31, "T": 24, **more}
         made = case(
             f"generation: {name}",
             part="generation",
-            inputs={"new": count, "training": training},
+            inputs={
+                "new": count,
+                "training": training,
+                "recording": recording,
+                "too_many": known["T"] + 1,
+            },
             outputs={"tokens": "B length"},
             dtype="float64",
             gradients=False,
             **{**known, "more_sizes": {"length": known["L"] + count, "P": count}},
         )
-        words = ("tokens fed", "records gradients", "mode of the model")
-        return replace(made, plain=dict.fromkeys(words, "str"))
+        words = ("tokens fed", "records gradients", "mode of the model", "mode in generate()")
+        return replace(made, plain=dict.fromkeys((*words, "mode after a ValueError"), "str"))
 
-    yield new("three tokens", D=5)
+    yield new("three tokens", D=5, layout="strided")
     yield new("one token, one sequence", count=1, B=1, D=5)
     yield new("no token", count=0, D=5)
-    yield new("no token, from training mode", count=0, training=True, D=5)
+    mode = {"training": True, "check": "train/eval"}
+    yield new("no token, from training mode", count=0, D=5, **mode)
     yield new("up to max_seq_len", count=5, D=5, T=9)
     yield new("no token, a prompt of max_seq_len", count=0, D=5, L=9, T=9, equal="L T")
-    yield new("a prompt of one token", L=1, count=4)
-    yield new(
-        "from training mode, dropout 0.4",
-        count=2,
-        training=True,
-        D=5,
-        init={"dropout": DROPOUT},
-        check="train/eval",
-    )
+    yield new("a prompt of one token, gradients off before", L=1, count=4, recording=False)
+    init = {"dropout": DROPOUT}
+    yield new("from training mode, dropout 0.4", count=2, D=5, init=init, **mode)
 
 
 def refusals():
@@ -439,9 +551,12 @@ def refusals():
     why = "there are 3 cached and 3 new tokens, but max_seq_len is 5"
     shown = "MiniGPT.forward(tokens [2, 3], cache)"
     yield Refusal(why, given | {"chunks": (3, 3)}, shown_call=shown, **init)
-    given = {"part": "generation", "tokens": tokens[:, :3], "new": 3, "training": False}
-    why = "a prompt of 3 and 3 new tokens, but max_seq_len is 5"
-    yield Refusal(why, given, shown_call="generate(model, tokens [2, 3], 3)", **init)
+    modes = {"training": False, "recording": True, "too_many": 0}
+    for prompt, new in ((3, 3), (6, 0)):
+        given = {"part": "generation", "tokens": tokens[:, :prompt], "new": new, **modes}
+        why = f"a prompt of {prompt} and {new} new tokens, but max_seq_len is 5"
+        shown = f"generate(model, tokens [2, {prompt}], {new})"
+        yield Refusal(why, given, shown_call=shown, **init)
 
 
 def realistic():
