@@ -4,6 +4,7 @@ T is max_seq_len, N the number of blocks and P the number of new tokens. The hid
 MLP are small; see `small_hidden`.
 """
 
+from copy import copy
 from dataclasses import replace
 
 import torch
@@ -31,6 +32,8 @@ FACTORS = {
     "factors of the embeddings": "0, 1 / (1 - p)",
     "factors of the attention's result": "0, 1/2 / (1 - p)^2, 1 / (1 - p)^2",
     "factors of the MLP's result": "0, 1 / (1 - p)",
+    "factors of the second attention's result": "0, 1/2 / (1 - p)^2, 1 / (1 - p)^2",
+    "factors of the second MLP's result": "0, 1 / (1 - p)",
 }
 
 
@@ -41,9 +44,11 @@ def drive(model, given):
     if given.part == "dropout":
         return dropout_in_turn(own_module(model), lambda: model(given.tokens)[0])
     if given.part == "factors":
-        return factors(own_module(model), given.tokens)
+        return factors(model, given)
     if given.part == "branches":
         return branches(model, given)
+    if given.part == "refused":
+        return refused(model, given)
     logits, cache, start = [], None, 0
     for length in given.chunks:
         chunk = given.tokens[:, start : start + length]
@@ -71,47 +76,77 @@ def layers_of(cache):
 def branches(model, given):
     """Continue twice from a prompt's cache and from a continuation. No cache may change.
 
-    Another prompt of the same sizes comes between them.
+    Another prompt of the same sizes comes between them, and a call with the text of the prompt and
+    a continuation. Some calls get a copy of the list.
     """
     _, cache = unpack(model(given.tokens), "logits", "cache")
     model(given.tokens.flip(1))
     first, longer = unpack(model(given.one_tokens, cache), "logits", "cache")
-    _, longest = unpack(model(given.one_tokens, longer), "logits", "cache")
-    second, _ = unpack(model(given.other_tokens, cache), "logits", "cache")
+    whole, _ = unpack(model(torch.cat([given.tokens, given.one_tokens], 1)), "logits", "cache")
+    _, longest = unpack(model(given.one_tokens, copy(longer)), "logits", "cache")
+    second, _ = unpack(model(given.other_tokens, copy(cache)), "logits", "cache")
     continued, _ = unpack(model(given.other_tokens, longer), "logits", "cache")
     last, _ = unpack(model(given.other_tokens, longest), "logits", "cache")
     again, _ = unpack(model(given.one_tokens, cache), "logits", "cache")
     found = {"first": first, "second": second, "continued": continued}
-    return found | {"last": last, "again": again}
+    return found | {"last": last, "again": again, "whole": whole}
 
 
-def factors(model, tokens):
-    """Return in words the factors that dropout gives to the embeddings and to both branches.
+def refused(model, given):
+    """Feed a chunk, then more tokens than there are positions, and go on after the refusal."""
+    start, rest = given.tokens.split(given.lengths, 1)
+    first, cache = unpack(model(start), "logits", "cache")
+    found = raises_value_error(lambda: model(given.tokens, cache))
+    second, _ = unpack(model(rest, cache), "logits", "cache")
+    return {"logits": torch.cat([first, second], 1), "too many tokens": found}
 
-    In the case for this, the input of ln_f has a third of its features from the embeddings, a third
-    from the attention to one or two equal keys, and a third from the MLP.
+
+def raises_value_error(call):
+    """Return in words whether a call raises ValueError."""
+    try:
+        call()
+    except ValueError:
+        return "ValueError"
+    return "no error"
+
+
+def factors(model, given):
+    """Return in words the factors that dropout gives to the embeddings and to all branches.
+
+    In the cases for this, each fifth of the features of the input of ln_f comes from another part:
+    the embeddings, the attention of the first block to one or two equal keys, its MLP, and the same
+    parts of the second block.
     """
-    streams = []
+    own, streams = own_module(model), []
     hooks = [
         part.register_forward_pre_hook(lambda _, arguments: streams.append(arguments[0]))
-        for name, part in model.named_modules()
+        for name, part in own.named_modules()
         if name.split(".")[-1] == "ln_f"
     ]
+
+    def stream():
+        streams.clear()
+        cache = None
+        for chunk in given.tokens.split(given.lengths, 1):
+            found = model(chunk) if cache is None else model(chunk, cache)
+            _, cache = unpack(found, "logits", "cache")
+        return torch.cat(streams, 1) if streams else None
+
     try:
-        model.eval()
-        model(tokens)
-        model.train()
+        own.eval()
+        without = stream()
+        own.train()
         torch.manual_seed(0)
-        model(tokens)
+        result = stream()
     finally:
-        model.eval()
+        own.eval()
         for hook in hooks:
             hook.remove()
-    if len(streams) != 2:  # ln_f is not called as a module
-        return dict(FACTORS)
-    without, result = (stream.chunk(3, dim=-1) for stream in streams)
-    thirds = zip(FACTORS, result, without, (1, 2, 1), strict=True)
-    return {name: dropout_factors(*third, DROPOUT, parts) for name, *third, parts in thirds}
+    if result is None or result.shape[1] != given.tokens.shape[1]:
+        return dict(FACTORS)  # ln_f is not called as a module
+    parts = (stream.chunk(5, dim=-1) for stream in (result, without))
+    fifths = zip(FACTORS, *parts, (1, 2, 1, 2, 1), strict=True)
+    return {name: dropout_factors(*fifth, DROPOUT, count) for name, *fifth, count in fifths}
 
 
 def mode_of(model):
@@ -123,15 +158,17 @@ def mode_of(model):
 def generation(model, generate, given):
     """Generate tokens; note the tokens that are fed, the recording of gradients, and the mode."""
     modes = [(module, module.training) for module in model.modules()]
-    recorded, in_norm, in_model = set(), [], []
+    recorded, during, in_norm, in_model = set(), set(), [], []
 
     def note(module, arguments):
         recorded.add(torch.is_grad_enabled())
+        during.add(mode_of(model))
         if module is last_norm:
             in_norm.append(arguments[0].shape[1])
 
     def noted_forward(*arguments, **named):
         recorded.add(torch.is_grad_enabled())
+        during.add(mode_of(model))
         in_model.append(first_tensor(*arguments, *named.values()).shape[1])
         return forward(*arguments, **named)
 
@@ -144,13 +181,21 @@ def generation(model, generate, given):
         model.train(given.training)
         before = mode_of(model)
         torch.manual_seed(0)
-        with torch.enable_grad():
+        with torch.set_grad_enabled(given.recording):
             tokens = generate(model, given.tokens, given.new)
+            recorded_after = torch.is_grad_enabled()
+            after, modes_in_calls = mode_of(model), " and ".join(sorted(during))
+            fed = in_words(in_norm or in_model, given.tokens.shape[1], given.new)
+            # A refusal must leave the mode as it was, too.
+            model.train(given.training)
+            raises_value_error(lambda: generate(model, given.tokens, given.too_many))
         return {
             "tokens": tokens,
-            "tokens fed": in_words(in_norm or in_model, given.tokens.shape[1], given.new),
-            "records gradients": str(True in recorded),
-            "mode of the model": f"{before} before generate(), {mode_of(model)} after it",
+            "tokens fed": fed,
+            "records gradients": f"{True in recorded} in generate(), {recorded_after} after it",
+            "mode of the model": f"{before} before generate(), {after} after it",
+            "mode in generate()": modes_in_calls or "no call",
+            "mode after a ValueError": mode_of(model),
         }
     finally:
         model.forward = forward
@@ -208,17 +253,21 @@ def cases(draw):
     sizes = {"B": 2, "L": 7, "V": 13, "H": 3, "D": 4, "T": 9}
     yield from model_cases(model, sizes)
     yield from chunk_cases(model, sizes)
-    inputs = {"tokens": "B L", "one_tokens": "B S", "other_tokens": "B S"}
-    outputs = dict.fromkeys(("first", "second", "continued", "last", "again"), "B S V")
-    several = maker(draw, inputs, outputs)
-    for words, S in (("two tokens", 2), ("one token", 1)):
+    inputs = {"tokens": "B L", "one_tokens": "B S", "other_tokens": "B R"}
+    outputs = dict.fromkeys(("first", "again"), "B S V")
+    outputs |= dict.fromkeys(("second", "continued", "last"), "B R V")
+    several = maker(draw, inputs, outputs | {"whole": "B all V"})
+    # Other splits of equal totals show masks that are kept by the total alone.
+    for words, S, R in (("two tokens and by three", 2, 3), ("one token and by two", 1, 2)):
         yield several(
-            f"two continuations of one cache by {words}",
+            f"continuations of one cache by {words}",
             part="branches",
             check="properties",
             gradients=False,
             S=S,
-            **(sizes | {"B": 6, "L": 4, "D": 5, "T": 15}),
+            R=R,
+            more_sizes={"all": 4 + S},
+            **(sizes | {"B": 8, "H": 5, "L": 4, "D": 7, "T": 15}),
         )
     new = maker(draw, {"tokens": "B L"}, {"tokens": "B length"})
     yield from generation_cases(new, sizes)
@@ -257,10 +306,16 @@ def model_cases(case, sizes):
     }
     turns = whole("training, eval and training mode, dropout 0.4", part="dropout", **drops)
     yield replace(turns, plain=dict.fromkeys(TURNS, "str"))
-    single = {**drops, "part": "factors", "B": 64, "L": 2, "layers": 1, "hidden": 1.0}
-    single["parameters"] = branches_apart(case.draw)
-    apart = whole("training mode, dropout 0.4, branches apart", **single)
-    yield replace(apart, plain=dict.fromkeys(FACTORS, "str"))
+    # Nothing is left to drop, because all embeddings and results of branches are 0.
+    silent = {"init": {"dropout": DROPOUT}, "mode": "train", "check": "train/eval"}
+    silent |= {"parameters": zeros(12), "gradients": False}
+    yield whole("no past, training mode, dropout 0.4 of zeros", **silent)
+    single = {**drops, "part": "factors", "B": 64, "L": 2, "H": 5, "D": 3}
+    single |= {"hidden": 1.0, "parameters": branches_apart(case.draw)}
+    for words, lengths in (("no past", (2,)), ("chunks", (1, 1))):
+        name = f"{words}: training mode, dropout 0.4, branches apart"
+        apart = case(name, inputs={"lengths": lengths}, **{**sizes, **single})
+        yield replace(apart, plain=dict.fromkeys(FACTORS, "str"))
     small = {"B": 2, "V": 7, "H": 3, "D": 4, "T": 60, "L": 5}
     short = case("growing, small", probe="vectorised", inputs={"chunks": (5,)}, **small)
     large = small | {"B": 8, "L": 33, "H": 6, "V": 11}
@@ -279,24 +334,39 @@ def model_cases(case, sizes):
     yield replace(short, larger=long)
 
 
-def branches_apart(draw):
-    """Return weights with which embeddings, attention and MLP give four of twelve features each.
+def zeros(width):
+    """Return weights with which the embeddings and the results of all branches are 0."""
+    found = {"tok_emb.weight": torch.zeros(13, width), "pos_emb.weight": torch.zeros(9, width)}
+    for layer in range(2):
+        found[f"blocks.{layer}.attn.o_proj.weight"] = torch.zeros(width, width)
+        found[f"blocks.{layer}.attn.o_proj.bias"] = torch.zeros(width)
+        found[f"blocks.{layer}.mlp.proj.weight"] = torch.zeros(width, 4 * width)
+        found[f"blocks.{layer}.mlp.proj.bias"] = torch.zeros(width)
+    return found
 
-    The norms give constants, so every key has the same weight and the same value.
+
+def branches_apart(draw):
+    """Return weights with which the embeddings and four branches give three of 15 features each.
+
+    The three features of an attention are those of one head, so the factors of its weights are the
+    same along them. The norms give constants, so every key of a block has the same weight and the
+    same value.
     """
-    width = 12
-    rows = torch.arange(width)[:, None] // 4
+    width = 15
+    rows = torch.arange(width)[:, None] // 3
     tokens, positions = (draw.normal(count, width) * (rows.T == 0) for count in (13, 9))
-    return {
-        "tok_emb.weight": tokens,
-        "pos_emb.weight": positions,
-        "blocks.0.ln_1.weight": torch.zeros(width),
-        "blocks.0.ln_2.weight": torch.zeros(width),
-        "blocks.0.attn.o_proj.weight": torch.eye(width) * (rows == 1),
-        "blocks.0.attn.o_proj.bias": torch.zeros(width),
-        "blocks.0.mlp.proj.weight": draw.normal(width, 4 * width) * (rows == 2),
-        "blocks.0.mlp.proj.bias": torch.zeros(width),
-    }
+    found = {"tok_emb.weight": tokens, "pos_emb.weight": positions}
+    for layer in range(2):
+        block, own = f"blocks.{layer}", 2 * layer + 1
+        found |= {
+            f"{block}.ln_1.weight": torch.zeros(width),
+            f"{block}.ln_2.weight": torch.zeros(width),
+            f"{block}.attn.o_proj.weight": torch.eye(width) * (rows == own),
+            f"{block}.attn.o_proj.bias": torch.zeros(width),
+            f"{block}.mlp.proj.weight": draw.normal(width, 4 * width) * (rows == own + 1),
+            f"{block}.mlp.proj.bias": torch.zeros(width),
+        }
+    return found
 
 
 def steep(draw):
@@ -324,6 +394,10 @@ def chunk_cases(case, sizes):
         # Gradients that reach earlier chunks through the cache are a matter of taste.
         given = {"inputs": {"chunks": chunks}, "gradients": False, **sizes, **more}
         yield case(f"chunks: {name}", **given)
+    name = "chunks: too many tokens after a chunk, then the rest"
+    given = {"inputs": {"lengths": (4, 3)}, "mode": "train", "gradients": False, **sizes}
+    given |= {"outputs": {"logits": "B L V"}, "part": "refused", "check": "properties"}
+    yield replace(case(name, **given), plain={"too many tokens": "str"})
 
 
 def generation_cases(case, sizes):
@@ -332,35 +406,35 @@ def generation_cases(case, sizes):
     A wrong context may give the right token by luck, so there are many sequences.
     """
 
-    def new(name, count=3, training=False, **more):
+    def new(name, count=3, training=False, recording=True, **more):
         known = {**sizes, "L": 4, "B": 17, "V": 31, **more}
         made = case(
             f"generation: {name}",
             part="generation",
-            inputs={"new": count, "training": training},
+            inputs={
+                "new": count,
+                "training": training,
+                "recording": recording,
+                "too_many": known["T"] + 1,
+            },
             outputs={"tokens": "B length"},
             dtype="float64",
             gradients=False,
             **{**known, "more_sizes": {"length": known["L"] + count, "P": count}},
         )
-        words = ("tokens fed", "records gradients", "mode of the model")
-        return replace(made, plain=dict.fromkeys(words, "str"))
+        words = ("tokens fed", "records gradients", "mode of the model", "mode in generate()")
+        return replace(made, plain=dict.fromkeys((*words, "mode after a ValueError"), "str"))
 
-    yield new("three tokens", D=5)
+    yield new("three tokens", D=5, layout="strided")
     yield new("one token, one sequence", count=1, B=1, D=5)
     yield new("no token", count=0, D=5)
-    yield new("no token, from training mode", count=0, training=True, D=5)
+    mode = {"training": True, "check": "train/eval"}
+    yield new("no token, from training mode", count=0, D=5, **mode)
     yield new("up to max_seq_len", count=5, D=5)
     yield new("no token, a prompt of max_seq_len", count=0, D=5, L=9, equal="L T")
-    yield new("a prompt of one token", L=1, count=4)
-    yield new(
-        "from training mode, dropout 0.4",
-        count=2,
-        training=True,
-        D=5,
-        init={"dropout": DROPOUT},
-        check="train/eval",
-    )
+    yield new("a prompt of one token, gradients off before", L=1, count=4, recording=False)
+    init = {"dropout": DROPOUT}
+    yield new("from training mode, dropout 0.4", count=2, D=5, init=init, **mode)
 
 
 def refusals():
@@ -376,9 +450,12 @@ def refusals():
     why = "there are 3 cached and 3 new tokens, but max_seq_len is 5"
     shown = "MiniGPT.forward(tokens [2, 3], cache)"
     yield Refusal(why, given | {"chunks": (3, 3)}, shown_call=shown, **init)
-    given = {"part": "generation", "tokens": tokens[:, :3], "new": 3, "training": False}
-    why = "a prompt of 3 and 3 new tokens, but max_seq_len is 5"
-    yield Refusal(why, given, shown_call="generate(model, tokens [2, 3], 3)", **init)
+    modes = {"training": False, "recording": True, "too_many": 0}
+    for prompt, new in ((3, 3), (6, 0)):
+        given = {"part": "generation", "tokens": tokens[:, :prompt], "new": new, **modes}
+        why = f"a prompt of {prompt} and {new} new tokens, but max_seq_len is 5"
+        shown = f"generate(model, tokens [2, {prompt}], {new})"
+        yield Refusal(why, given, shown_call=shown, **init)
 
 
 def realistic():
