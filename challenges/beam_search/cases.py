@@ -39,13 +39,15 @@ class Model:
 
     Args:
         given: the inputs: `table` [S, V], the logits of every state, and `codes` [P, V], a code for
-            each token at each position.
+            each token at each position. If `coarse` is among them, the logits are bfloat16.
     """
 
     def __init__(self, given):
         self.table, self.codes = given.table, given.codes
+        if "coarse" in given.inputs:
+            self.table = self.table.bfloat16()
         self.most_calls = given.new + 40
-        self.fed, self.histories = [], []
+        self.fed, self.histories, self.returned = [], [], []
 
     def step(self, tokens, cache, /):
         """Return the logits [n, t, V] of the tokens [n, t], and the cache with these tokens."""
@@ -58,7 +60,9 @@ class Model:
             sums = sums + cache.states[:, None]
         self.fed.append(f"{tokens.shape[0]} x {tokens.shape[1]}")
         self.histories.append(seen)
-        return self.table[sums % len(self.table)], Cache(sums[:, -1], seen)
+        logits = self.table[sums % len(self.table)]
+        self.returned.append((logits, logits.clone()))
+        return logits, Cache(sums[:, -1], seen)
 
     def reorder(self, cache, rows, /):
         """Return a cache of these rows; a row may occur several times, or not at all."""
@@ -102,6 +106,11 @@ class Model:
             notes[f"hypotheses in call {call}"] = words
         return {name: note[:MOST_LETTERS] for name, note in notes.items()}
 
+    def kept(self):
+        """Return in words whether all logits that step has returned are still the same."""
+        same = all(torch.equal(logits, first) for logits, first in self.returned)
+        return "as they were" if same else "changed in place"
+
 
 def note_names(calls):
     """Return the names of the notes of a search with this number of calls."""
@@ -129,6 +138,8 @@ def drive(beam_search, given):
     is_float = isinstance(score, float)
     kind = "float" if is_float else type(score).__name__
     outputs = {"tokens": tokens, "type of the score": kind, **model.notes(length, given.calls)}
+    if "keeps_logits" in given.inputs:
+        outputs["logits of the model"] = model.kept()
     if given.scored:
         outputs["score"] = torch.tensor(score, dtype=given.table.dtype) if is_float else score
     return outputs
@@ -152,6 +163,9 @@ class SearchMaker(CaseMaker):
         scale=1.5,
         offset=0.0,
         always=None,
+        lead=None,
+        coarse=False,
+        keeps_logits=False,
         scored=True,
         layout=None,
         **more,
@@ -173,6 +187,9 @@ class SearchMaker(CaseMaker):
             scale: the standard deviation of the logits.
             offset: a number that is added to all logits.
             always: a token that is likely after all histories.
+            lead: the distance of its logit from the others; half of `scale` if it is left out.
+            coarse: True if the logits are bfloat16 although the score is compared like float32.
+            keeps_logits: True if the logits that step has returned must stay the same.
             scored: False if the score is not compared.
             layout: the memory layout of the prompt.
             more: sizes, and further arguments of a case.
@@ -187,7 +204,8 @@ class SearchMaker(CaseMaker):
         while True:
             table, codes = self.model(length + new + 1, vocabulary, scale, eos)
             if always is not None:
-                table[:, always] = (table.amax(dim=1) + scale / 2).bfloat16().double()
+                above = scale / 2 if lead is None else lead
+                table[:, always] = (table.amax(dim=1) + above).bfloat16().double()
             random = {
                 "orders": self.draw.normal(new, beams).argsort(-1).tolist(),
                 "bonuses": self.draw.uniform(new, beams, low=low, high=high).tolist(),
@@ -197,6 +215,8 @@ class SearchMaker(CaseMaker):
                 break
         given = {"tokens": tokens, "num_beams": beams, "new": new, "calls": len(plan)}
         given |= {"table": search.table() + offset, "codes": codes, "scored": int(scored)}
+        given |= {"coarse": 1} if coarse else {}
+        given |= {"keeps_logits": 1} if keeps_logits else {}
         given |= {} if eos == "left out" else {"eos": eos}
         given |= {} if penalty is None else {"length_penalty": penalty}
         made = super().__call__(
@@ -208,9 +228,9 @@ class SearchMaker(CaseMaker):
             gradients=False,
             **more,
         )
-        return replace(
-            made, plain=dict.fromkeys(["type of the score", *note_names(len(plan))], "str")
-        )
+        noted = ["type of the score", *note_names(len(plan))]
+        noted += ["logits of the model"] if keeps_logits else []
+        return replace(made, plain=dict.fromkeys(noted, "str"))
 
     def prompt(self, length, vocabulary, eos):
         """Return a prompt [1, L] without eos."""
@@ -343,20 +363,28 @@ def cases(draw):
     yield from ends_of_hypotheses(case)
     yield from length_penalties(case)
     yield from eos_in_the_prompt(case)
+    ends = {"ends": [0, 1, 0], "eos": 3, "wins": 2}
     for dtype in ("float64", "bfloat16"):
         yield case(f"{dtype}, no eos", new=3, dtype=dtype, **SIZES)
-        ends = {"ends": [0, 1, 0], "eos": 3}
-        yield case(f"{dtype}, with eos", new=3, dtype=dtype, wins=2, **ends, **SIZES)
+        yield case(f"{dtype}, with eos", new=3, dtype=dtype, **ends, **SIZES)
+    # The score is a Python float, so all its digits are compared.
+    yield case("bfloat16 logits, a score with all digits", new=3, coarse=True, **ends, **SIZES)
     # bfloat16 holds these logits, but not their log probabilities.
     close = {"scale": 1 / 64}
-    yield case("bfloat16, nearly equal logits", new=4, dtype="bfloat16", **close, **SIZES)
+    yield case("bfloat16, nearly equal logits", new=4, coarse=True, **close, **SIZES)
     yield case("nearly equal logits", new=4, **close, **SIZES)
-    # exp overflows for all of them. A right score loses some digits.
-    yield case("logits near 100", new=4, offset=100, scored=False, **SIZES)
-    # Most probabilities are 0 in float32, so that their logarithms are -inf.
-    yield case("logits that are far apart", new=4, scale=400, scored=False, **SIZES)
+    # exp overflows for all of them, and half precision makes most of them equal. A right score
+    # loses some digits.
+    high = {"L": 4, "V": 20, "K": 6, "scale": 0.5, "offset": 1000}
+    yield case("logits near 1000", new=4, scored=False, **high)
+    # One probability is 1. The others are 0 in float32, and in the second case in float64, too, so
+    # that their logarithms are -inf.
+    far = {"L": 4, "V": 11, "K": 5, "always": 4}
+    yield case("logits that are far apart", new=4, lead=300, scored=False, **far)
+    yield case("logits that are almost 1000 apart", new=4, lead=950, scored=False, **far)
     more = {"new": 4, "ends": [0, 1, 0, 0], "eos": 3, "wins": 2, "check": "properties"}
     yield case("a prompt in a larger tensor", layout="strided", **more, **SIZES)
+    yield case("a model that keeps its logits", keeps_logits=True, **more, **SIZES)
 
 
 def ends_of_hypotheses(case):
