@@ -1,5 +1,9 @@
 """Cases for the gradients of a product: all ways to broadcast, small sizes, equal sizes."""
 
+from dataclasses import replace
+
+import torch
+
 from attn_drill.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
 from attn_drill.worker.returns import unpack
 
@@ -9,6 +13,8 @@ WAYS = (
     ("B", "", "B"),
     ("", "B", "B"),
     ("B H", "", "B H"),
+    ("A B H", "", "A B H"),
+    ("", "A B H", "A B H"),
     ("", "B H", "B H"),
     ("H", "B H", "B H"),
     ("B H", "H", "B H"),
@@ -33,13 +39,29 @@ WAYS = (
 
 
 def drive(matmul_backward, given):
-    """Call once, or twice."""
+    """Call once, or twice. The input `way` asks for another way to call or to read the result."""
+    way = given.inputs.get("way", "")
+    if way == "inference mode":
+        with torch.inference_mode():
+            return call(matmul_backward, given.inputs)
+    if way == "whole numbers":
+        # The numbers are whole, so right answers agree in every bit.
+        gradients = call(matmul_backward, given.inputs)
+        return {name: as_int64(gradient) for name, gradient in gradients.items()}
     later = {name[6:]: value for name, value in given.inputs.items() if name.startswith("later_")}
     outputs = call(matmul_backward, given.inputs)
     if later:
         again = call(matmul_backward, later)
         outputs |= {f"later_{name}": gradient for name, gradient in again.items()}
+    if way == "requires_grad":
+        leaves = [name for name in ("a", "b", "grad_out") if given.inputs[name].requires_grad]
+        outputs["inputs that require a gradient"] = ", ".join(leaves) or "none"
     return outputs
+
+
+def as_int64(gradient):
+    """Return a tensor in int64, and anything else as it is."""
+    return gradient.long() if isinstance(gradient, torch.Tensor) else gradient
 
 
 def call(matmul_backward, inputs):
@@ -84,19 +106,42 @@ def cases(draw):
         yield crossed(f"{dtype}, both broadcast", dtype=dtype, **sizes)
         yield shared(f"{dtype}, one b for all", dtype=dtype, **sizes)
     yield plain("float64, two matrices", dtype="float64", n=4, k=3, m=5)
+    # float32 holds the entries of the operands, but not those of the gradients.
+    whole = {
+        "a": draw.integers(4, 3, low=-(2**20), high=2**20).double(),
+        "b": draw.integers(3, 5, low=-(2**20), high=2**20).double(),
+        "grad_out": draw.integers(4, 5, low=-(2**20), high=2**20).double(),
+        "way": "whole numbers",
+    }
+    yield plain("float64, large whole numbers", dtype="float64", inputs=whole, n=4, k=3, m=5)
+    # Autograd records nothing there.
+    inference = {"inputs": {"way": "inference mode"}, "n": 4, "k": 3, "m": 5}
+    yield plain("two matrices in inference mode", **inference)
+    yield batched("a batch in inference mode", B=2, **inference)
     for name, case in (("a and b", "B H"), ("a", "")):
         of_b = maker("B H", case, "B H")
         for each in suites.layouts(of_b, **sizes):
-            yield renamed(each, f"{each.name}, {name} with leading dims")
+            yield replace(each, name=f"{each.name}, {name} with leading dims")
     again = {"check": "properties", **sizes}
     yield crossed("the same sizes again", later=SecondCall(), **again)
     yield shared("larger sizes afterwards", later=SecondCall(sizes={"B": 7, "n": 8}), **again)
+    afterwards = crossed("inputs of no graph", inputs={"way": "requires_grad"}, **again)
+    yield replace(afterwards, plain={"inputs that require a gradient": "str"})
     small, large = (
         {"B": 2, "H": 3, "n": 4, "k": 5, "m": 6},
         {"B": 9, "H": 10, "n": 11, "k": 12, "m": 13},
     )
     yield from suites.growth(crossed, "everything, both broadcast", small, large)
     yield from suites.growth(shared, "everything, one b for all", small, large)
+    matrices = (
+        {letter: small[letter] for letter in "nkm"},
+        {letter: large[letter] for letter in "nkm"},
+    )
+    yield from suites.growth(plain, "everything, two matrices", *matrices)
+    several = ({"B": 2, **matrices[0]}, {"B": 9, **matrices[1]})
+    yield from suites.growth(batched, "everything, a batch of products", *several)
+    yield from suites.growth(maker("B", "", "B"), "everything, B times a and one b", *several)
+    yield from suites.growth(maker("", "B", "B"), "everything, one a and B times b", *several)
 
 
 def words(leading, matrix):
@@ -130,11 +175,6 @@ def equal_sizes(plain, batched, maker):
     for a, b in (("H", "B H"), ("B H", "H"), ("B 1", "H"), ("1 H", "B H"), ("B H", "B 1")):
         name = f"B = H: a {words(a, 'n k')}, b {words(b, 'k m')}"
         yield maker(a, b, "B H")(name, **sizes)
-
-
-def renamed(case, name):
-    """Return the case with another name."""
-    return type(case)(**{**vars(case), "name": name})
 
 
 def realistic():
