@@ -1,6 +1,6 @@
 """Cases for a post-norm block of an encoder. F is the width of the MLP's hidden layer.
 
-The results at padding are set to 0, because right answers differ there.
+Finite results at padding are set to 0, because right answers differ there.
 """
 
 from dataclasses import replace
@@ -20,22 +20,34 @@ from attn_drill.casekit import (
 )
 
 DROPOUT = 0.4
+# The outputs of the cases with dropout, and the names of their values.
 FACTORS = {
     "attention": "factors of the attention's result",
     "mlp": "factors of the MLP's result",
 }
+DRAWS = {
+    "attention": "axes along which the attention's result has one draw",
+    "mlp": "axes along which the MLP's result has one draw",
+}
+WEIGHTS = "axes along which the attention weights have one draw"
 OTHER = "other numbers"
 _KEPT = 1 / (1 - DROPOUT)
-# The share of the attention's result that its kept weights give, and the factor of its dropouts.
+# The share of a sum that its kept weights give, and the factor of its dropouts.
 ATTENTION = {
-    "0": (0, 1),
+    "0": 0,
     **{
-        f"{words}{power}": (share, factor)
+        f"{words}{power}": share * factor
         for power, factor in (("", 1), (" / (1 - p)", _KEPT), (" / (1 - p)^2", _KEPT**2))
         for words, share in (("1/4", 0.25), ("3/4", 0.75), ("1", 1))
     },
 }
-MLP = {"0": 0, "1": 1, "1 / (1 - p)": _KEPT}
+# A dropout of the five equal hidden values leaves some of them.
+MLP = {
+    "0": 0,
+    "1": 1,
+    "1 / (1 - p)": _KEPT,
+    **{f"{count}/5 / (1 - p)^2": count / 5 * _KEPT**2 for count in range(1, 6)},
+}
 
 
 def drive(block, given):
@@ -43,48 +55,74 @@ def drive(block, given):
     if "part" in given.inputs:
         if given.part == "turns":
             return dropout_in_turn(block, lambda: block(given.x))
-        return factors(block, given)
+        found = dropped(block, given.part, given.x[:, :2])
+        hidden = dropped(block, given.part, given.x, given.mask)
+        return found | {f"{name}, with padding": words for name, words in hidden.items()}
     outputs = {"out": call(block, given.x, given.mask)}
     if "later_x" in given.inputs:
-        outputs["later_out"] = call(block, given.later_x, given.later_mask)
+        outputs["later_out"] = call(block, given.later_x, given.later_mask, named=False)
     return outputs
 
 
-def call(block, x, mask):
-    """Leave the mask out if there is none. Set the results at padding to 0."""
+def call(block, x, mask, named=True):
+    """Leave the mask out if there is none. Set finite results at padding to 0."""
     if mask is None:
         return block(x)
-    out = block(x, padding_mask=mask)
+    out = block(x, padding_mask=mask) if named else block(x, mask)
     if not isinstance(out, torch.Tensor) or out.shape != x.shape:
         return out
-    return out.masked_fill(~mask[:, :, None], 0.0)
+    return out * mask[:, :, None]  # NaN and infinity become NaN
 
 
-def factors(block, given):
-    """Return in words the factors that dropout gives to the result of a branch.
+def dropped(block, part, x, mask=None):
+    """Say in words what dropout does to the result of a branch, of which `one_branch` is the case.
 
-    In the cases for this, every sequence has the same two tokens, with values of 1 and 3 and equal
-    scores. Either the attention adds 2 to feature 0, or the MLP adds 3 to feature 1, so the result
-    shows the factor.
+    The attention adds 2 to features 0 and 1 from head 0, and to feature 2 from head 1. The MLP adds
+    3 to the same features. The features 3 and 4 get nothing, so they show how the norms changed the
+    sum.
     """
     block.train()
     torch.manual_seed(0)
-    out = block(given.x)
+    out = block(x) if mask is None else block(x, padding_mask=mask)
     block.eval()
-    x = given.x[0]
-    first, second = torch.eye(x.shape[-1], dtype=x.dtype)[:2]
-    if given.part == "attention":
-        added = {name: 2 * share * power * first for name, (share, power) in ATTENTION.items()}
-        wanted = [normed(normed(x + result)) for result in added.values()]
-    else:
-        added = {name: 3 * factor * second for name, factor in MLP.items()}
-        wanted = [normed(normed(x) + result) for result in added.values()]
-    distances = (out[:, :, None] - torch.stack(wanted, dim=1)).abs().amax(-1).flatten(0, 1)
-    names = [*added, OTHER]
-    found = set()
-    for smallest, place in zip(*(part.tolist() for part in distances.min(-1)), strict=True):
-        found.add(names[place] if smallest < 1e-3 else OTHER)
-    return {FACTORS[given.part]: ", ".join(sorted(found, key=names.index))}
+    x, out = x[:, :2], out[:, :2]
+    if part == "mlp":
+        x = normed(x)
+    scale = (out[..., 3] - out[..., 4]) / (x[..., 3] - x[..., 4])
+    shift = out[..., 3] - scale * x[..., 3]
+    added = ((out - shift[..., None]) / scale[..., None] - x)[..., :3]
+    whole, names = (2, ATTENTION) if part == "attention" else (3, MLP)
+    found = {FACTORS[part]: factors(added / whole, names)}
+    kept = added.abs() > 0.1
+    pair = kept[..., :2]
+    # If both are 0, the weights may have been dropped instead of the results.
+    known = pair.any(-1, keepdim=True) if part == "attention" else torch.tensor(True)
+    found[DRAWS[part]] = same_draws(pair, known.expand_as(pair))
+    if part == "attention":
+        sums = torch.stack([added[..., :2].amax(-1), added[..., 2]], dim=-1)
+        found[WEIGHTS] = same_draws(sums, sums > 0.1, "heads")
+    return found
+
+
+def factors(added, names):
+    """Return the names of the factors that occur in `added`."""
+    values = torch.tensor([*names.values()], dtype=added.dtype)
+    smallest, places = (added[..., None] - values).abs().min(-1)
+    if not bool((smallest < 1e-3).all()):  # also if one is NaN
+        return OTHER
+    return ", ".join(name for place, name in enumerate(names) if bool((places == place).any()))
+
+
+def same_draws(entries, known, last="features"):
+    """Return the axes along which all known entries are equal. entries: [B, L, 2]."""
+    found = []
+    for axis, name in enumerate(("sequences", "tokens", last)):
+        length = entries.shape[axis] - 1
+        first, second = entries.narrow(axis, 0, length), entries.narrow(axis, 1, length)
+        both = known.narrow(axis, 0, length) & known.narrow(axis, 1, length)
+        if not bool(((first.double() - second.double()).abs() > 0.1)[both].any()):
+            found.append(name)
+    return ", ".join(found) or "none"
 
 
 def normed(x):
@@ -105,7 +143,8 @@ def cases(draw):
     sizes = {"B": 2, "L": 5, "H": 3, "D": 4, "F": 14}
     yield case("no padding", **sizes)
     yield case("padding", mask="padding", **sizes)
-    yield case("a hidden layer narrower than x", B=3, L=7, H=4, D=6, F=5)
+    wide = {"norm_1.weight": 20 * draw.normal(24)}  # hidden values of some tens
+    yield case("a hidden layer narrower than x", B=3, L=7, H=4, D=6, F=5, parameters=wide)
     yield from equal_sizes(case)
     yield from size_one(case)
     ranges = {"B": (2, 4), "L": (3, 8), "H": (2, 5), "D": (3, 9), "F": (8, 50)}
@@ -135,7 +174,7 @@ def cases(draw):
     small = {"B": 2, "L": 3, "H": 4, "D": 5, "F": 6}
     grown = {"B": 7, "L": 9, "H": 8, "F": 11}
     yield from suites.growth(case, "everything", small, grown, mask="B L")
-    yield from suites.growth(case, "length, no padding", small, {"L": 120})
+    yield from suites.growth(case, "batch and length, no padding", small, {"B": 7, "L": 120})
 
 
 def equal_sizes(case):
@@ -245,7 +284,8 @@ def dropout_cases(case, sizes):
     """Yield cases in training mode. With a dropout of 0.4, the outputs are words.
 
     Mistakes: no dropout at a place; dropout at another place; dropout in eval mode; dropout that
-    eval mode switches off for all later calls; kept entries that are not divided by 1 - p.
+    eval mode switches off for all later calls; kept entries that are not divided by 1 - p; one
+    draw for all heads, tokens or sequences; no dropout with a mask; a draw in float32.
     """
     mode = {"check": "train/eval", **sizes}
     for words, mask in (("no padding", None), ("padding", "padding")):
@@ -254,6 +294,16 @@ def dropout_cases(case, sizes):
     yield case("training mode, dropout 1e-9, padding", mask="padding", **least, **mode)
     drops = {"init": {"dropout": DROPOUT}}
     yield case("eval mode, dropout 0.4", mask="padding", **drops, **mode)
+    nothing = silent("self_attn.o_proj", 12, 12) | silent("mlp.proj", 12, 14)
+    yield case(
+        "bfloat16, training mode, dropout 0.4, both branches add 0",
+        mask="padding",
+        dtype="bfloat16",
+        parameters=nothing,
+        gradients=False,
+        **{**least, **drops},
+        **mode,
+    )
     drops |= {"outputs": {}, "gradients": False}
     yield replace(
         case("training, eval and training mode", inputs={"part": "turns"}, **drops, **mode),
@@ -263,43 +313,54 @@ def dropout_cases(case, sizes):
         ("attention", "the MLP adds 0, two tokens with values of 1 and 3"),
         ("mlp", "the attention adds 0"),
     ):
+        names = [FACTORS[part], DRAWS[part]]
+        names += [WEIGHTS] if part == "attention" else []
+        names += [f"{name}, with padding" for name in names]
         yield replace(
             case(f"training mode, dropout 0.4, {words}", **one_branch(part), **drops),
-            plain={FACTORS[part]: "str"},
+            plain=dict.fromkeys(names, "str"),
         )
 
 
 def one_branch(part):
-    """Return sizes, inputs and weights with which only one branch adds to x, the same each time."""
+    """Return sizes, inputs and weights with which only one branch adds to x, the same each time.
+
+    All scores are 1/2, but each token has other keys. So a dropout of queries or keys shows. In
+    front of the MLP, the sum of a token is 0, so a dropout there shows, too.
+    """
     width, hidden = 8, 5
-    attention, mlp, value = torch.zeros(8, 8), torch.zeros(8, 5), torch.zeros(8, 8)
+    attention, mlp, value, key = torch.zeros(4, 8, 8)
+    mlp = mlp[:, :hidden]
     value[:, 7] = 1
+    key[0::4, 6], key[1::4, 6] = 0.5, -0.5
     if part == "attention":
-        attention[0] = 1 / width
+        attention[:2, :4] = attention[2, 4:] = 1 / 4
     else:
-        mlp[1] = 3 / hidden
+        mlp[:3] = 3 / hidden
     ones, zeros = torch.ones(width), torch.zeros(width)
     constant = {
         "self_attn.q_proj.weight": torch.zeros(8, 8),
         "self_attn.q_proj.bias": ones,
-        "self_attn.k_proj.weight": torch.zeros(8, 8),
-        "self_attn.k_proj.bias": ones / 2,
+        "self_attn.k_proj.weight": key,
+        "self_attn.k_proj.bias": torch.tensor([0.5, 0.5, 0, 0]).repeat(2),
         "self_attn.v_proj.weight": value,
         "self_attn.v_proj.bias": zeros,
         "self_attn.o_proj.weight": attention,
         "self_attn.o_proj.bias": zeros,
-        "mlp.fc.weight": torch.zeros(5, 8),
+        "mlp.fc.weight": torch.ones(hidden, width),
         "mlp.fc.bias": torch.ones(hidden),
         "mlp.proj.weight": mlp,
         "mlp.proj.bias": zeros,
     }
     for norm in ("norm_1", "norm_2"):
         constant |= {f"{norm}.weight": ones, f"{norm}.bias": zeros}
-    tokens = torch.linspace(-1.5, 2, width).repeat(2, 1)
-    tokens[:, 7] = torch.tensor([1.0, 3.0])
-    sizes = {"B": 200, "L": 2, "H": 1, "D": width, "F": hidden, "check": "train/eval"}
-    inputs = {"part": part, "x": tokens.expand(200, 2, width)}
-    return {"inputs": inputs, "parameters": constant, **sizes}
+    tokens = torch.linspace(-1.5, 2, width).repeat(3, 1)
+    tokens[:, 6] = torch.tensor([1.0, -1.0, 1.0])
+    tokens[:, 7] = torch.tensor([1.0, 3.0, 50.0])
+    sizes = {"B": 200, "L": 3, "H": 2, "D": 4, "F": hidden, "check": "train/eval"}
+    real = torch.tensor([True, True, False]).expand(200, 3)
+    inputs = {"part": part, "x": tokens.expand(200, 3, width)}
+    return {"inputs": inputs, "mask": real, "parameters": constant, **sizes}
 
 
 def refusals():
