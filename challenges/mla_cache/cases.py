@@ -8,6 +8,7 @@
                                 the step before
     before, other, branch, branch_from    as in `casekit.caches`
     caches                      the number of calls on x whose caches are all kept
+    generating                  whether autograd is off, as in a decode loop
 
 Lengths are odd; all other sizes are even.
 """
@@ -32,6 +33,12 @@ C_KV, K_ROPE = "B {} Rkv", "B {} Dr"  # the dimensions of a cache of any length
 
 def drive(attention, given):
     """Call step by step with the cache of the step before."""
+    with torch.set_grad_enabled(torch.is_grad_enabled() and "generating" not in given.inputs):
+        return called(attention, given)
+
+
+def called(attention, given):
+    """Return the outputs of the last step, and those of other sequences with a prefix."""
     past = (given.past_c_kv, given.past_k_rope) if "past_c_kv" in given.inputs else None
     if "before" in given.inputs:
         list(steps(attention, given.before, (given.before.shape[1] - 1, 1)))
@@ -239,7 +246,7 @@ def position_cases(case, sizes, wide):
     apart = {**wide, "B": 1, "H": 2, "M": 12, "Dr": 14}
     parts = case.roles.heads_apart(case, apart)
     more = {"Lpast": 1501, "dtype": "bfloat16", "base": 500.0, **parts, **apart}
-    yield case("bfloat16, 1501 cached tokens", chunks=(3,), **more)
+    yield case("bfloat16, 1501 cached tokens, two new ones, then one", chunks=(2, 1), **more)
 
 
 def number_cases(case, sizes):
@@ -322,19 +329,23 @@ def sequence_cases(case, sizes):
     name = "two alternating sequences"
     yield case(name, chunks=(3, 1, 3), inputs={"other": other}, outputs=outputs, **usual)
     # A buffer with spare rows may not exist after the prefill, but it exists after a step.
-    for name, start, length in (
-        ("one prefill continued twice", 0, 5),
-        ("a cache of two steps continued twice", 1, 8),
+    # Nor does it exist while autograd needs the old caches.
+    generating = {"inputs": {"generating": 1}, "gradients": False}
+    for name, start, length, more in (
+        ("one prefill continued twice", 0, 5, {}),
+        ("a cache of two steps continued twice", 1, 8, {}),
+        ("a cache of two steps continued twice, autograd is off", 1, 8, generating),
     ):
         inputs = {"branch": case.draw.normal(batch, 3, width), "branch_from": start}
+        inputs |= more.get("inputs", {})
         outputs = {
             "out": "B L M",
             "branch_out": "B n M",
             "branch_c_kv": C_KV.format("prefill+n"),
             "branch_k_rope": K_ROPE.format("prefill+n"),
         }
-        more = {"outputs": outputs, "more_sizes": {"n": 3, "prefill+n": length + 3}, **usual}
-        yield case(name, chunks=(5, 3, 1), inputs=inputs, **more)
+        more = {**more, "inputs": inputs, "outputs": outputs, **usual}
+        yield case(name, chunks=(5, 3, 1), more_sizes={"n": 3, "prefill+n": length + 3}, **more)
 
 
 def layout_cases(case, sizes):
