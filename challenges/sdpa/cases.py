@@ -2,7 +2,15 @@
 
 import torch
 
-from attn_drill.casekit import CaseMaker, Direct, SecondCall, realistic_call, shaped, suites
+from attn_drill.casekit import (
+    CaseMaker,
+    Direct,
+    Scores,
+    SecondCall,
+    realistic_call,
+    shaped,
+    suites,
+)
 
 
 def drive(attention, given):
@@ -45,7 +53,15 @@ def cases(draw):
     yield single("one leading dim, bfloat16", N=4, Lq=6, Lk=5, D=7, Dv=9, dtype="bfloat16")
     yield single("one leading dim, mask [N, Lq, Lk]", N=3, Lq=5, Lk=4, D=7, Dv=6, mask="N Lq Lk")
     yield single("one leading dim, mask [1, Lk]", N=4, Lq=3, Lk=5, D=6, Dv=2, mask="1 Lk")
-    yield triple("three leading dims", G=2, B=3, H=4, Lq=5, Lk=6, D=7, Dv=8)
+    yield single("one leading dim, mask [N, 1, Lk]", N=3, Lq=5, Lk=4, D=6, Dv=7, mask="N 1 Lk")
+    # This mask [Lq, Lk] could be read as [N, Lk].
+    same = {"N": 4, "Lq": 4, "Lk": 6, "D": 5, "Dv": 7, "equal": "N Lq"}
+    yield single("one leading dim, mask [Lq, Lk]", mask=draw.causal(4, 6), **same)
+    lead = {"G": 2, "B": 3, "H": 4, "Lq": 5, "Lk": 6, "D": 7, "Dv": 8}
+    yield triple("three leading dims", **lead)
+    yield triple("three leading dims, mask [G, 1, H, 1, Lk]", mask="G 1 H 1 Lk", **lead)
+    lead |= {"G": 5, "equal": "G Lq"}
+    yield triple("three leading dims, mask [Lq, Lk]", mask="causal", **lead)
     square = {"B": 2, "H": 3, "Lq": 5, "Lk": 5, "D": 7, "Dv": 7, "equal": "Lq Lk, D Dv"}
     yield case("as many queries as keys, values as wide as keys", **square)
     yield from suites.one_tensor(case, **square)
@@ -62,18 +78,26 @@ def cases(draw):
     yield from suites.dtypes(case, B=3, H=2, Lq=5, Lk=7, D=6, Dv=4)
     # With head dim 64, the scale divides a mask's fill value by 8 if the fill comes first.
     yield from suites.steep_scores(case, gradients=True, B=3, H=5, Lq=4, Lk=7, D=64, Dv=6)
+    yield from far_above(case, B=2, H=3, Lq=5, Lk=7, D=6, Dv=4)
     yield from suites.zero_tokens(case, B=2, H=3, Lq=5, Lk=7, D=6, Dv=4)
     yield from suites.layouts(case, B=3, H=4, Lq=5, Lk=7, D=6, Dv=2)
     sizes = {"B": 2, "H": 3, "Lq": 4, "Lk": 5, "D": 6, "Dv": 7, "check": "properties"}
     yield case("the same sizes again", later=SecondCall(), **sizes)
     small, large = {"B": 2, "H": 3, "Lq": 4, "Lk": 5, "D": 6, "Dv": 10}, {"B": 7, "H": 8}
     longer = {"Lq": 9, "Lk": 11}
-    yield from suites.growth(case, "everything", small, large | longer, mask="B 1 Lq Lk")
+    yield from suites.growth(case, "everything", small, large | longer, mask="B H Lq Lk")
     small = {"D": 12, "Dv": 13, "Lq": 5, "Lk": 6, "G": 2, "B": 3, "H": 4}
     large = {"Lq": 10, "Lk": 11, "G": 7, "B": 8, "H": 9}
     yield from suites.growth(triple, "three leading dims", small, large)
     small = {"B": 1, "H": 2, "Lq": 4, "Lk": 5, "D": 7, "Dv": 6}
     yield from suites.growth(case, "length, no mask", small, {"Lq": 300, "Lk": 310})
+
+
+def far_above(case, **sizes):
+    """Yield masked scores of 100000, from which no small number can be subtracted."""
+    hidden = torch.arange(sizes["Lk"]) % 3 == 1
+    parts = case.roles.scored(case, sizes, Scores(torch.where(hidden, 1e5, 0.0)))
+    yield case("masked scores of 100000", mask=~hidden[None, :], **parts, **sizes)
 
 
 def realistic():
