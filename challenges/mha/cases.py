@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+import torch
+
 from attn_drill.casekit import (
     CaseMaker,
     Projected,
+    Scores,
     SecondCall,
     bad_heads,
     realistic_call,
@@ -44,9 +47,9 @@ def call(attention, inputs, **options):
 
 
 def with_weights(case):
-    """Return the same case, which also asks for the weights. They are compared in eval mode."""
+    """Return the same case, which also asks for the weights. Without dropout, compare them."""
     larger = case.larger and with_weights(case.larger)
-    if case.mode == "train":
+    if case.mode == "train" and "dropout" in case.init:
         return replace(case, inputs={**case.inputs, "weights": "ignored"}, larger=larger)
     inputs, dims = {**case.inputs, "weights": "compared"}, {"weights": "B H Lq Lk", **case.dims}
     return replace(case, inputs=inputs, dims=dims, larger=larger)
@@ -85,9 +88,12 @@ def cases(draw):
     for steep in suites.steep_scores(case, B=3, Lq=4, Lk=6, H=2, D=5):
         # Gradients are compared only if the output is small; those of the weights would be larger.
         yield steep if steep.gradients else with_weights(steep)
+    yield from far_above(case, B=2, Lq=4, Lk=6, H=3, D=5)
     yield from suites.zero_tokens(case, B=2, Lq=5, Lk=7, H=4, D=3)
     for dropped in suites.dropout(case, B=2, Lq=4, Lk=5, H=3, D=6):
-        asks = dropped.mode == "eval" or dropped.dropout == 0.6
+        # In training mode without dropout, weights have values to compare, and gradients.
+        is_plain = dropped.mode == "train" and "dropout" not in dropped.init
+        asks = dropped.mode == "eval" or dropped.dropout == 0.6 or is_plain
         yield with_weights(dropped) if asks else dropped
     yield from suites.layouts(case, B=2, Lq=5, Lk=7, H=4, D=3)
     # A mask [Lq, Lk] could be read as [B, Lk].
@@ -104,6 +110,14 @@ def cases(draw):
     yield from map(with_weights, growing)
     small = {"B": 1, "Lq": 4, "Lk": 7, "H": 2, "D": 6}
     yield from suites.growth(case, "length, no mask", small, {"Lq": 300, "Lk": 310})
+
+
+def far_above(case, **sizes):
+    """Yield masked scores of 100000, from which no small number can be subtracted."""
+    hidden = torch.arange(sizes["Lk"]) % 3 == 1
+    scores = Scores(torch.where(hidden, 1e5, 0.0), factored=True)
+    parts = ROLES.scored(case, case.with_products(sizes), scores)
+    yield case("masked scores of 100000", mask=~hidden[None, :], **parts, **sizes)
 
 
 refusals = bad_heads
