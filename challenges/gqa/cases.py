@@ -1,6 +1,16 @@
 """Cases for grouped-query attention: H query heads share Hkv key/value heads."""
 
-from attn_drill.casekit import CaseMaker, Projected, bad_groups, realistic_call, shaped, suites
+import torch
+
+from attn_drill.casekit import (
+    CaseMaker,
+    Projected,
+    Scores,
+    bad_groups,
+    realistic_call,
+    shaped,
+    suites,
+)
 
 ROLES = Projected(kv_heads="Hkv")
 
@@ -46,6 +56,7 @@ def cases(draw):
     yield from suites.dtypes(case, B=3, L=7, H=4, Hkv=2, D=6)
     yield from suites.masks(case, B=3, L=5, H=6, Hkv=2, D=4)
     yield from suites.steep_scores(case, B=3, L=5, H=6, Hkv=2, D=4)
+    yield from far_above(case, B=2, L=5, H=6, Hkv=3, D=4)
     yield from suites.zero_tokens(case, B=2, L=5, H=8, Hkv=4, D=3)
     yield from suites.dropout(case, B=2, L=5, H=6, Hkv=3, D=4)
     yield from suites.layouts(case, B=3, L=5, H=6, Hkv=2, D=4)
@@ -54,6 +65,14 @@ def cases(draw):
     yield from suites.growth(case, "everything", small, large, mask="B H L L")
     small |= {"B": 1, "L": 6, "H": 4, "Hkv": 2}
     yield from suites.growth(case, "length, no mask", small, {"L": 300})
+
+
+def far_above(case, **sizes):
+    """Yield masked scores of 100000, from which no small number can be subtracted."""
+    hidden = torch.arange(sizes["L"]) % 3 == 1
+    scores = Scores(torch.where(hidden, 1e5, 0.0), factored=True)
+    parts = ROLES.scored(case, case.with_products(sizes), scores)
+    yield case("masked scores of 100000", mask=~hidden[None, :], **parts, **sizes)
 
 
 refusals = bad_groups
