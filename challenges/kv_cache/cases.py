@@ -2,7 +2,15 @@
 
 import torch
 
-from attn_drill.casekit import CachedMaker, Projected, bad_heads, caches, realistic_call, shaped
+from attn_drill.casekit import (
+    CachedMaker,
+    Projected,
+    Scores,
+    bad_heads,
+    caches,
+    realistic_call,
+    shaped,
+)
 from attn_drill.worker.returns import unpack
 
 ROLES = Projected()
@@ -66,9 +74,21 @@ def cases(draw):
     yield case("random sizes", chunks=chunks, **drawn)
     for suite in (caches.tiny_values, caches.dtypes, caches.zero_tokens, caches.steep_scores):
         yield from suite(case, **sizes)
+    yield from far_above(case, **sizes)
     for suite in (caches.sequences, caches.layouts, caches.work):
         yield from suite(case, **sizes)
     yield from caches.growth(case, sizes, {"B": 14, "H": 18})
+
+
+def far_above(case, **sizes):
+    """Yield future scores of 100000, from which no small number can be subtracted."""
+    last = torch.arange(5) == 4
+    # The last query has the opposite sign, so this score is -100000 in its own row.
+    queries = torch.where(last, -1.0, 1.0)
+    scores = Scores(torch.where(last, 1e5, 0.0), queries=queries, factored=True)
+    parts = ROLES.scored(case, case.with_products({**sizes, "L": 5}), scores)
+    name = "chunks 2 and 3, a last token at +100000 that earlier tokens do not see"
+    yield case(name, chunks=(2, 3), check="masks", **parts, **sizes)
 
 
 refusals = bad_heads
