@@ -1,7 +1,7 @@
 """Cases for the distribution of the next token: every option alone, and all of them together.
 
 No case has a tie at a border: in a row, all logits are at least 1/8 apart, and no sum of
-probabilities is near top_p. Only nearly equal logits are closer, in cases without top_k and top_p.
+probabilities is near top_p. Only nearly equal logits are closer, in cases without top_k.
 """
 
 import torch
@@ -163,8 +163,8 @@ def temperatures(case, sizes):
     yield case("temperature=0, nearly equal logits", temperature=0, **close, **sizes)
     name = "float64, temperature=0, nearly equal logits"
     yield case(name, temperature=0, dtype="float64", **close, **sizes)
-    close = {"logits": equal_steps(case.draw, 3, 8, 1 / 1024)}
-    yield case("temperature=0.005, nearly equal logits", temperature=0.005, **close, **sizes)
+    close = {"logits": equal_steps(case.draw, 3, 8, 1 / 8192)}
+    yield case("temperature=0.0005, nearly equal logits", temperature=0.0005, **close, **sizes)
 
 
 def top_k_cases(case, sizes):
@@ -200,6 +200,9 @@ def top_p_cases(case, sizes):
     yield case("top_p=1.0 keeps all", top_p=1.0, **rare, **sizes)
     yield case("top_p=1 keeps all", top_p=1, **rare, **sizes)
     yield case("top_p=0.9 of 60 tokens", top_p=0.9, B=3, V=60)
+    # 374 tokens are kept: more than a search among the first 50 or 256 tokens finds.
+    many = {"logits": equal_steps(case.draw, 3, 700, 1 / 128)}
+    yield case("top_p=0.95 of 700 nearly equal tokens", top_p=0.95, B=3, V=700, **many)
     yield case("top_p=0.8, logits near -200", top_p=0.8, offset=-200, **sizes)
     rows = torch.tensor([[40.0], [0.0], [-40.0]])
     yield case("top_p=0.8, rows near 40, 0 and -40", top_p=0.8, offset=rows, **sizes)
@@ -268,7 +271,7 @@ def refusals():
         ("temperature is -0.001", {"temperature": -0.001}),
         ("temperature is -1, top_k is 1", {"temperature": -1.0, "top_k": 1}),
         ("top_k is 0", {"top_k": 0}),
-        ("top_k is -2", {"top_k": -2}),
+        ("top_k is -1", {"top_k": -1}),
         ("top_p is 0", {"top_p": 0.0}),
         ("top_p is -0.5", {"top_p": -0.5}),
         ("top_p is 1.001", {"top_p": 1.001}),
