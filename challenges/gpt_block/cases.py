@@ -19,6 +19,11 @@ from attn_drill.casekit import (
 
 DROPOUT = 0.4
 FACTORS = ("factors of the attention's result", "factors of the MLP's result", "factors of x")
+TOGETHER = (
+    "weights that are dropped together",
+    "entries that are dropped together",
+    "features of a head lose the same keys",
+)
 
 
 def drive(block, given):
@@ -35,17 +40,57 @@ def drive(block, given):
 def factors(block, x):
     """Return in words the factors that dropout gives to the results of both branches and to x.
 
-    In the case for this, a third of the features gets the result of the attention to one or two
-    equal keys, another third that of the MLP, and the last third has the numbers of x.
+    In the case for this, a third of the features gets the result of the attention to one, two or
+    three equal keys, two features of each of two heads. Another third gets the result of the MLP,
+    and the last third has the numbers of x.
     """
     block.eval()
     without = block(x)
     block.train()
     torch.manual_seed(0)
-    result = block(x)
+    result = torch.stack([block(x), block(x)])
     block.eval()
-    thirds = zip(FACTORS, result.chunk(3, dim=-1), without.chunk(3, dim=-1), (2, 1, 1), strict=True)
-    return {name: dropout_factors(*third, DROPOUT, parts) for name, *third, parts in thirds}
+    attention, mlp, rest = zip(result.chunk(3, dim=-1), without.chunk(3, dim=-1), strict=True)
+    of_two_keys = (part[..., :2, :] for part in attention)
+    thirds = zip(FACTORS, (of_two_keys, mlp, rest), (2, 1, 1), strict=True)
+    words = {name: dropout_factors(*third, DROPOUT, parts) for name, third, parts in thirds}
+    together = dropped_together(attention[0] / attention[1], mlp[0])
+    return words | dict(zip(TOGETHER, together, strict=True))
+
+
+def dropped_together(attention, mlp):
+    """Return in words which weights and which entries of the results are always dropped together.
+
+    Args:
+        attention: the factors of the attention's result, [calls, B, 3, 4], in features of head 0,
+            0, 1 and 1. Token i sees i + 1 keys of equal weight and value.
+        mlp: the result of the MLP, [calls, B, 3, 4].
+    """
+    keys = torch.arange(1, 4)[:, None]
+    kept = (attention * keys * (1 - DROPOUT) ** 2).round().unflatten(-1, (2, 2))
+    most = kept.amax(dim=-1)  # how many keys a head keeps; 0 if that is unknown
+    several = most[:, :, 1:]  # of the tokens that see several keys
+    axes = ("of both calls", "of all sequences", "", "of all heads")
+    weights = equal_along(axes, several, several > 0)
+    if not bool(((most[:, :, 2] == 3) & (most[:, :, 1] == 1)).any()):
+        weights.append("of all queries")
+    axes = ("of both calls", "of all sequences", "of all tokens")
+    entries = equal_along(axes, mlp != 0, torch.ones_like(mlp) > 0)
+    entries += equal_along(axes, kept > 0, (most > 0)[..., None].expand(kept.shape))
+    alike = (kept == most[..., None]) | (kept == 0)
+    return ", ".join(weights) or "none", ", ".join(entries) or "none", str(bool(alike.all()))
+
+
+def equal_along(axes, values, known):
+    """Return the names of the axes along which all neighbours that are known are equal."""
+    found = []
+    for axis, name in enumerate(axes):
+        size = values.shape[axis] - 1
+        first, second = (values.narrow(axis, start, size) for start in (0, 1))
+        both = known.narrow(axis, 0, size) & known.narrow(axis, 1, size)
+        if name and bool((first == second)[both].all()):
+            found.append(name)
+    return found
 
 
 class BlockMaker(CaseMaker):
@@ -81,6 +126,7 @@ def cases(draw):
         yield case(f"hidden values near {hidden}", hidden=hidden, gradients=False, **sizes)
     yield from suites.dtypes(case, **sizes)
     yield from steep_cases(case, sizes)
+    yield small_inputs(case, sizes)
     large = {"inputs": {"x": 30 * draw.normal(2, 5, 12) + 100}}
     yield case("large inputs with a large mean", gradients=False, **large, **sizes)
     repeated = {"inputs": {"x": draw.normal(2, 1, 12).expand(2, 5, 12)}}
@@ -97,14 +143,16 @@ def cases(draw):
     yield from dropout_cases(case, mode)
     small, large = {"B": 2, "L": 5, "H": 3, "D": 4}, {"B": 8, "L": 33, "H": 6}
     yield from suites.growth(case, "everything", small, large)
-    yield from suites.growth(case, "length", small | {"L": 6}, {"L": 120})
+    long = {"B": 1, "L": 6, "H": 2, "D": 3}
+    yield from suites.growth(case, "length", long, {"L": 1100})
 
 
 def dropout_cases(case, mode):
     """Yield cases in training mode with dropout, whose outputs are words.
 
     Mistakes: no dropout at a place; dropout at another place; dropout in eval mode; dropout that
-    eval mode switches off for all later calls; kept entries that are not divided by 1 - p.
+    eval mode switches off for all later calls; kept entries that are not divided by 1 - p; one draw
+    for all calls, sequences, heads, queries or tokens.
     """
     drops = {"outputs": {}, "gradients": False, "init": {"dropout": DROPOUT}}
     turns = {"inputs": {"part": "turns"}}
@@ -117,27 +165,46 @@ def dropout_cases(case, mode):
     rows = torch.arange(width)
     mlp = torch.zeros(width, 4 * width)
     mlp[4:8] = case.draw.normal(4, 4 * width)
+    of_heads = torch.zeros(width, width)
+    of_heads[rows[:4], torch.tensor([0, 1, 4, 5])] = 1  # two features of each of two heads
     constant = {
         "ln_1.weight": torch.zeros(width),
         "ln_2.weight": torch.zeros(width),
-        "attn.o_proj.weight": torch.diag((rows < 4).double()),
+        "attn.o_proj.weight": of_heads,
         "attn.o_proj.bias": torch.zeros(width),
         "mlp.proj.weight": mlp,
         "mlp.proj.bias": torch.zeros(width),
     }
-    single = {**mode, **drops, "B": 64, "L": 2, "hidden": 1.0, "parameters": constant}
-    x = case.draw.normal(64, 2, width) * (rows >= 8)
+    single = {**mode, **drops, "B": 64, "L": 3, "hidden": 1.0, "equal": "L H"}
+    single["parameters"] = constant
+    x = case.draw.normal(64, 3, width) * (rows >= 8)
     single["inputs"] = {"part": "factors", "x": x}
     yield replace(
         case("training mode, dropout 0.4, both branches add constants", **single),
-        plain=dict.fromkeys(FACTORS, "str"),
+        plain=dict.fromkeys(FACTORS + TOGETHER, "str"),
     )
 
 
-def steep_cases(case, sizes):
-    """Yield scores of some hundreds, of allowed keys and of hidden keys.
+def small_inputs(case, sizes):
+    """Return a case in which both norms read values of about 0.001, where their epsilon counts."""
+    width = sizes["H"] * sizes["D"]
+    small = {
+        "attn.o_proj.weight": case.draw.normal(width, width, scale=1e-3 * width**-0.5),
+        "attn.o_proj.bias": torch.zeros(width),
+        "mlp.proj.weight": case.draw.normal(width, 4 * width, scale=1e-2),
+        "mlp.proj.bias": torch.zeros(width),
+    }
+    x = case.draw.normal(sizes["B"], sizes["L"], width, scale=1e-3)
+    return case("small inputs", inputs={"x": x}, parameters=small, **sizes)
 
-    float32 keeps few digits of the logarithm of a sum of such size, so the case has float64.
+
+def steep_cases(case, sizes):
+    """Yield scores of some hundreds, and many tokens in bfloat16.
+
+    float32 keeps few digits of the logarithm of a sum of such size, so the first case has float64.
+
+    bfloat16 has no number 257, so positions in the dtype of x let an earlier token see a later. In
+    the second case, token 256 or 257 has a score of about 200, and all others have 0.
     """
     width = 12
     weight = case.draw.normal(3 * width, width, scale=13 * width**-0.5)
@@ -145,6 +212,20 @@ def steep_cases(case, sizes):
     steep = {"attn.qkv_proj.weight": weight, "attn.qkv_proj.bias": bias}
     steep = {"parameters": steep, "dtype": "float64", "gradients": False}
     yield case("scores of some hundreds", **steep, **sizes)
+    # x is 0 on average in every token, so the norm does not mix its features.
+    x = case.draw.normal(2, 300, width, scale=0.5)
+    x[..., 0] = 3 * (torch.arange(300) == torch.tensor([[256], [257]]))
+    x[..., 1] = -x[..., 0]
+    weight = torch.zeros(3 * width, width)
+    weight[width : 2 * width : 4, :2] = torch.tensor([45.0, -45.0])
+    weight[2 * width :, 2:] = case.draw.normal(width, width - 2, scale=width**-0.5)
+    bias = torch.zeros(3 * width)
+    bias[:width] = 2  # of the queries
+    late = {"ln_1.weight": torch.ones(width), "ln_1.bias": torch.zeros(width)}
+    late |= {"attn.qkv_proj.weight": weight, "attn.qkv_proj.bias": bias}
+    late = {"parameters": late, "inputs": {"x": x}, "gradients": False, "dtype": "bfloat16"}
+    name = "bfloat16, 300 tokens, token 256 or 257 with scores of 200"
+    yield case(name, **late, **{**sizes, "L": 300})
 
 
 refusals = bad_heads
