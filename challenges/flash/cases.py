@@ -84,6 +84,20 @@ def causal_cases(case):
     ):
         sizes = {"B": 2, "H": 3, "Lq": lengths[0], "Lk": lengths[1], "D": 5, **more}
         yield case(f"causal, {name}", causal=True, block=block, **sizes)
+    yield late_positions(case)
+
+
+def late_positions(case):
+    """Return causal queries at the positions 296 to 301 in bfloat16.
+
+    bfloat16 has only even numbers from 256 on. The last 8 keys have nearly the whole weight, so
+    one visible key more shows.
+    """
+    Lq, Lk, D = 6, 302, 4
+    q, k = case.draw.normal(1, 2, Lq, D), case.draw.normal(1, 2, Lk, D)
+    q[..., 0], k[..., 0] = 2.0, 12.0 * (torch.arange(Lk) >= Lk - 8)
+    options = {"causal": True, "block": 64, "dtype": "bfloat16", "inputs": {"q": q, "k": k}}
+    return case("causal, 302 keys, bfloat16", B=1, H=2, Lq=Lq, Lk=Lk, D=D, **options)
 
 
 def steep_cases(case):
