@@ -203,7 +203,7 @@ def long_cases(case):
     yield case("70 tokens on a state", past=True, L=70, **sizes)
     # The product of these decays is 0 in float32, so no answer may divide by it.
     fast = {"decay": case.draw.uniform(1, 2, 200, low=0.5, high=0.6)}
-    yield case("200 tokens, decay near 0.5", inputs=fast, L=200, **sizes)
+    yield case("200 tokens, decay near 0.5", inputs=fast, gradients=False, L=200, **sizes)
     # The keys are nearly one key, and each step moves the state by about 0.2 % of the way to the
     # values. In bfloat16 such steps are lost when the state is half of the way there.
     narrow = {"B": 1, "H": 1, "L": 1024, "D": 3, "Dv": 4}
