@@ -1,8 +1,11 @@
 """Cases for cross-attention. E is the width of memory, which may differ from that of x."""
 
+import torch
+
 from attn_drill.casekit import (
     CaseMaker,
     Projected,
+    Scores,
     SecondCall,
     bad_heads,
     realistic_call,
@@ -80,6 +83,7 @@ def cases(draw):
     yield from suites.masks(case, **sizes)
     yield from suites.dtypes(case, **sizes)
     yield from suites.steep_scores(case, B=3, Lq=4, Lk=6, H=2, D=5, E=7)
+    yield from far_above(case, B=2, Lq=4, Lk=6, H=3, D=5, E=7)
     yield from suites.zero_tokens(case, B=2, Lq=5, Lk=7, H=4, D=3, E=9)
     yield from suites.layouts(case, B=3, Lq=5, Lk=7, H=4, D=2, E=10)
     yield from suites.second_calls(case, B=2, Lq=4, Lk=6, H=3, D=5, E=8)
@@ -93,6 +97,15 @@ def cases(draw):
     yield from suites.growth(same_width, "everything, no mask", small, large)
     small, large = {"B": 1, "Lq": 4, "Lk": 5, "H": 2, "D": 6, "E": 7}, {"Lq": 300, "Lk": 310}
     yield from suites.growth(case, "length", small, large, mask="B Lk")
+
+
+def far_above(case, **sizes):
+    """Yield padding with scores of 100000, from which no small number can be subtracted."""
+    padding = torch.arange(sizes["Lk"]) % 3 == 1
+    scores = Scores(torch.where(padding, 1e5, 0.0), factored=True)
+    parts = ROLES.scored(case, case.with_products(sizes), scores)
+    real = ~padding.expand(sizes["B"], sizes["Lk"])
+    yield case("padding with scores of 100000", mask=real, **parts, **sizes)
 
 
 def refusals():
