@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import torch
-
 from attn_drill.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
 from attn_drill.worker.returns import unpack
 
@@ -39,17 +37,13 @@ WAYS = (
 
 
 def drive(matmul_backward, given):
-    """Call once, or twice. The input `way` asks for another way to call or to read the result."""
-    way = given.inputs.get("way", "")
-    if way == "inference mode":
-        with torch.inference_mode():
-            return call(matmul_backward, given.inputs)
+    """Call once, or twice. The input `leaves` asks which inputs require a gradient afterwards."""
     later = {name[6:]: value for name, value in given.inputs.items() if name.startswith("later_")}
     outputs = call(matmul_backward, given.inputs)
     if later:
         again = call(matmul_backward, later)
         outputs |= {f"later_{name}": gradient for name, gradient in again.items()}
-    if way == "requires_grad":
+    if "leaves" in given.inputs:
         leaves = [name for name in ("a", "b", "grad_out") if given.inputs[name].requires_grad]
         outputs["inputs that require a gradient"] = ", ".join(leaves) or "none"
     return outputs
@@ -97,10 +91,6 @@ def cases(draw):
         yield crossed(f"{dtype}, both broadcast", dtype=dtype, **sizes)
         yield shared(f"{dtype}, one b for all", dtype=dtype, **sizes)
     yield plain("float64, two matrices", dtype="float64", n=4, k=3, m=5)
-    # Autograd records nothing there.
-    inference = {"inputs": {"way": "inference mode"}, "n": 4, "k": 3, "m": 5}
-    yield plain("two matrices in inference mode", **inference)
-    yield batched("a batch in inference mode", B=2, **inference)
     for name, case in (("a and b", "B H"), ("a", "")):
         of_b = maker("B H", case, "B H")
         for each in suites.layouts(of_b, **sizes):
@@ -108,7 +98,7 @@ def cases(draw):
     again = {"check": "properties", **sizes}
     yield crossed("the same sizes again", later=SecondCall(), **again)
     yield shared("larger sizes afterwards", later=SecondCall(sizes={"B": 7, "n": 8}), **again)
-    afterwards = crossed("inputs of no graph", inputs={"way": "requires_grad"}, **again)
+    afterwards = crossed("inputs of no graph", inputs={"leaves": 1}, **again)
     yield replace(afterwards, plain={"inputs that require a gradient": "str"})
     small, large = (
         {"B": 2, "H": 3, "n": 4, "k": 5, "m": 6},

@@ -51,6 +51,10 @@ def linear(**layers: tuple[int, int]) -> Shapes:
             linear(c_attn=(24, 12), c_proj=(12, 12)),
             {"c_attn": ("q", "k", "v"), "c_proj": ("o",)},
         ),
+        "fused, as in vision transformers": (
+            linear(to_qkv=(24, 12), to_out__0=(12, 12)),
+            {"to_qkv": ("q", "k", "v"), "to_out.0": ("o",)},
+        ),
         "nested, kv fused": (
             linear(to_q=(12, 12), to_kv=(12, 12), to_out__0=(12, 12)),
             {"to_q": ("q",), "to_kv": ("k", "v"), "to_out.0": ("o",)},

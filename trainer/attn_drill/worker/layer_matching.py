@@ -37,7 +37,7 @@ _NAMES: dict[Roles, str] = {
     ("k",): "k_proj W_k w_k wk to_k k_linear key W_key k",
     ("v",): "v_proj W_v w_v wv to_v v_linear value W_value v",
     ("o",): "o_proj out_proj W_o w_o wo to_out o_linear output output_proj dense c_proj proj",
-    ("q", "k", "v"): "qkv_proj W_qkv w_qkv wqkv qkv c_attn in_proj query_key_value",
+    ("q", "k", "v"): "qkv_proj W_qkv w_qkv wqkv Wqkv qkv to_qkv c_attn in_proj query_key_value",
     ("k", "v"): "kv_proj to_kv W_kv wkv",
     ("fc",): "fc c_fc",
     ("gate",): "gate_proj w1",
