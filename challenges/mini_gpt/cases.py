@@ -35,6 +35,12 @@ FACTORS = {
     "factors of the attention's result": "0, 1/2 / (1 - p)^2, 1 / (1 - p)^2",
     "factors of the MLP's result": "0, 1 / (1 - p)",
 }
+TOGETHER = {
+    "weights that are dropped together": "none",
+    "entries that are dropped together": "none",
+    "features of a head lose the same keys": "True",
+    "the head reads the result of ln_f": "True",
+}
 
 
 def drive(model, given):
@@ -63,32 +69,82 @@ def drive(model, given):
 
 
 def factors(model, tokens):
-    """Return in words the factors that dropout gives to the embeddings and to both branches.
+    """Return in words how dropout acts on the embeddings, on both branches and after them.
 
     In the case for this, the input of ln_f has a third of its features from the embeddings, a third
-    from the attention to one or two equal keys, and a third from the MLP.
+    from the attention to one, two or three equal keys, two features of each of two heads, and a
+    third from the MLP.
     """
     streams = []
+    norms = [part for name, part in model.named_modules() if name.split(".")[-1] == "ln_f"]
     hooks = [
         part.register_forward_pre_hook(lambda _, arguments: streams.append(arguments[0]))
-        for name, part in model.named_modules()
-        if name.split(".")[-1] == "ln_f"
+        for part in norms
     ]
     try:
         model.eval()
         model(tokens)
         model.train()
         torch.manual_seed(0)
-        model(tokens)
+        logits = torch.stack([model(tokens), model(tokens)])
     finally:
         model.eval()
         for hook in hooks:
             hook.remove()
-    if len(streams) != 2:  # ln_f is not called as a module
-        return dict(FACTORS)
-    without, result = (stream.chunk(3, dim=-1) for stream in streams)
-    thirds = zip(FACTORS, result, without, (1, 2, 1), strict=True)
-    return {name: dropout_factors(*third, DROPOUT, parts) for name, *third, parts in thirds}
+    if len(streams) != 3:  # ln_f is not called as a module
+        return FACTORS | TOGETHER
+    without, result = streams[0], torch.stack(streams[1:])
+    embedded, attention, mlp = zip(result.chunk(3, dim=-1), without.chunk(3, dim=-1), strict=True)
+    of_two_keys = (part[..., :2, :] for part in attention)
+    thirds = zip(FACTORS, (embedded, of_two_keys, mlp), (1, 2, 1), strict=True)
+    words = {name: dropout_factors(*third, DROPOUT, parts) for name, third, parts in thirds}
+    together = dropped_together(attention[0] / attention[1], (embedded[0], mlp[0]))
+    read = reads_the_norm(model, norms[0](result), logits)
+    return words | dict(zip(TOGETHER, (*together, read), strict=True))
+
+
+def reads_the_norm(model, normed, logits):
+    """Return "True" if the logits are the head's product with the result of ln_f."""
+    weight = dict(model.named_parameters(remove_duplicate=False)).get("head.weight")
+    if weight is None:
+        return "True"
+    return str(torch.allclose(normed @ weight.T, logits, rtol=1e-3, atol=1e-3))
+
+
+def dropped_together(attention, others):
+    """Return in words which weights and which entries are always dropped together.
+
+    Args:
+        attention: the factors of the attention's result, [calls, B, 3, 4], in features of head 0,
+            0, 1 and 1. Token i sees i + 1 keys of equal weight and value.
+        others: the embeddings and the result of the MLP, [calls, B, 3, 4] each.
+    """
+    keys = torch.arange(1, 4)[:, None]
+    kept = (attention * keys * (1 - DROPOUT) ** 2).round().unflatten(-1, (2, 2))
+    most = kept.amax(dim=-1)  # how many keys a head keeps; 0 if that is unknown
+    several = most[:, :, 1:]  # of the tokens that see several keys
+    axes = ("of both calls", "of all sequences", "", "of all heads")
+    weights = equal_along(axes, several, several > 0)
+    if not bool(((most[:, :, 2] == 3) & (most[:, :, 1] == 1)).any()):
+        weights.append("of all queries")
+    axes = ("of both calls", "of all sequences", "of all tokens")
+    entries = equal_along(axes, kept > 0, (most > 0)[..., None].expand(kept.shape))
+    for other in others:
+        entries += equal_along(axes, other != 0, torch.ones_like(other) > 0)
+    alike = (kept == most[..., None]) | (kept == 0)
+    return ", ".join(weights) or "none", ", ".join(entries) or "none", str(bool(alike.all()))
+
+
+def equal_along(axes, values, known):
+    """Return the names of the axes along which all neighbours that are known are equal."""
+    found = []
+    for axis, name in enumerate(axes):
+        size = values.shape[axis] - 1
+        first, second = (values.narrow(axis, start, size) for start in (0, 1))
+        both = known.narrow(axis, 0, size) & known.narrow(axis, 1, size)
+        if name and bool((first == second)[both].all()):
+            found.append(name)
+    return found
 
 
 class Descent:
@@ -201,9 +257,11 @@ def generation(model, generate, given):
         torch.manual_seed(0)
         with torch.enable_grad():
             tokens = generate(model, given.tokens, given.new)
+            afterwards = str(torch.is_grad_enabled())
         return {
             "tokens": tokens,
             "records gradients": str(True in recorded),
+            "gradients are on afterwards": afterwards,
             "mode of the model": f"{before} before generate(), {mode_of(model)} after it",
         }
     finally:
@@ -329,9 +387,10 @@ def model_cases(case, sizes):
         name = f"model: training mode, dropout 0.4, {words} embeddings of 0, an idle block"
         yield plainly(case, name, *drops, {**sizes, **idle, "parameters": weights})
     name = "model: training mode, dropout 0.4, branches apart"
-    single = {**sizes, "B": 64, "L": 2, "layers": 1, "hidden": 1.0}
+    single = {**sizes, "B": 64, "L": 3, "layers": 1, "hidden": 1.0, "equal": "L H"}
     apart = branches_apart(case.draw)
-    yield plainly(case, name, "factors", FACTORS, {**single, "parameters": apart})
+    words = FACTORS | TOGETHER
+    yield plainly(case, name, "factors", words, {**single, "parameters": apart})
     # This probability drops nothing, so the results are those of eval mode.
     rare = {"mode": "train", "init": {"dropout": 1e-9}, "check": "train/eval"}
     yield case("model: training mode, dropout 1e-9", **rare, **sizes)
@@ -355,17 +414,20 @@ def idle_block(width):
 def branches_apart(draw):
     """Return weights with which embeddings, attention and MLP give four of twelve features each.
 
-    The norms give constants, so every key has the same weight and the same value.
+    The norms give constants, so every key has the same weight and the same value. The attention
+    gives two features of each of two heads.
     """
     width = 12
     rows = torch.arange(width)[:, None] // 4
+    of_heads = torch.zeros(width, width)
+    of_heads[torch.arange(4, 8), torch.tensor([0, 1, 4, 5])] = 1
     tokens, positions = (draw.normal(count, width) * (rows.T == 0) for count in (13, 9))
     return {
         "tok_emb.weight": tokens,
         "pos_emb.weight": positions,
         "blocks.0.ln_1.weight": torch.zeros(width),
         "blocks.0.ln_2.weight": torch.zeros(width),
-        "blocks.0.attn.o_proj.weight": torch.eye(width) * (rows == 1),
+        "blocks.0.attn.o_proj.weight": of_heads,
         "blocks.0.attn.o_proj.bias": torch.zeros(width),
         "blocks.0.mlp.proj.weight": draw.normal(width, 4 * width) * (rows == 2),
         "blocks.0.mlp.proj.bias": torch.zeros(width),
@@ -469,7 +531,8 @@ def generation_cases(case, sizes):
             gradients=False,
             **{**sizes, **more},
         )
-        return replace(made, plain={"records gradients": "str", "mode of the model": "str"})
+        words = ("records gradients", "gradients are on afterwards", "mode of the model")
+        return replace(made, plain=dict.fromkeys(words, "str"))
 
     yield new("three tokens")
     yield new("one token, one sequence", count=1, B=1)
