@@ -213,6 +213,8 @@ def cases(draw):
     # B and L grow, the number of steps does not.
     small, large = {"B": 2, "L": 4, "V": 7}, {"B": 9, "L": 23}
     yield from suites.growth(case, "batch and prompt", small, large, new=3)
+    # A loop that asks whether all sequences have ended may stop at the first that has not.
+    small, large = small | {"ends": [1, 0]}, large | {"ends": [1] * 8 + [0]}
     yield from suites.growth(case, "batch and prompt, with eos", small, large, new=3, eos=2)
 
 
