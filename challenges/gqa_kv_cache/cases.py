@@ -2,7 +2,16 @@
 
 import torch
 
-from attn_drill.casekit import CachedMaker, Projected, bad_groups, caches, realistic_call, shaped
+from attn_drill.casekit import (
+    CachedMaker,
+    Projected,
+    Scores,
+    bad_groups,
+    caches,
+    realistic_call,
+    shape,
+    shaped,
+)
 from attn_drill.worker.returns import unpack
 
 ROLES = Projected(kv_heads="Hkv", bias=False)
@@ -71,9 +80,26 @@ def cases(draw):
     yield case("random sizes", chunks=chunks, **drawn)
     for suite in (caches.tiny_values, caches.dtypes, caches.zero_tokens, caches.steep_scores):
         yield from suite(case, **sizes)
+    yield on_a_long_past(case)
     for suite in (caches.sequences, caches.layouts, caches.work):
         yield from suite(case, **sizes)
     yield from caches.growth(case, sizes, {"B": 14, "H": 36, "Hkv": 12})
+
+
+def on_a_long_past(case):
+    """Return a chunk of three tokens on a past of 255, with a last token at +200, in bfloat16.
+
+    Mistakes: positions in the dtype of x, because bfloat16 has no number 257.
+    """
+    sizes = {"B": 2, "H": 8, "Hkv": 4, "D": 6}
+    all_sizes = case.with_products({**sizes, "L": 3, "Lpast": 255})
+    parts = ROLES.scored(case, all_sizes, Scores(200 * torch.tensor([0.0, 0.0, 1.0])))
+    past_k = case.draw.normal(*shape(case.cached("Lpast"), all_sizes))
+    past_k[..., 0] = 0
+    parts["inputs"] |= {"past_k": past_k}
+    name = "bfloat16, a chunk of 3 on a past of 255, the last token at +200"
+    more = {"dtype": "bfloat16", "gradients": False, "check": "masks"}
+    return case(name, chunks=(3,), Lpast=255, **parts, **more, **sizes)
 
 
 refusals = bad_groups
