@@ -86,8 +86,7 @@ def cases(draw):
     small = {"B": 2, "L": 3, "S": 5, "H": 4, "D": 6, "E": 7}
     grown = {"B": 7, "L": 9, "S": 11, "H": 10, "E": 13}
     yield from suites.growth(case, "everything", small, grown, mask="B S")
-    long = {**small, "B": 1, "H": 2}
-    yield from suites.growth(case, "both lengths, no mask", long, {"L": 1100, "S": 130})
+    yield from suites.growth(case, "both lengths, no mask", small, {"L": 120, "S": 130})
 
 
 def equal_sizes(case, same_width):
