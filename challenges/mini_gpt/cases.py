@@ -72,8 +72,8 @@ def factors(model, tokens):
     """Return in words how dropout acts on the embeddings, on both branches and after them.
 
     In the case for this, the input of ln_f has a third of its features from the embeddings, a third
-    from the attention to one, two or three equal keys, two features of each of two heads, and a
-    third from the MLP.
+    from the attention to one or two equal keys, two features of each of two heads, and a third from
+    the MLP.
     """
     streams = []
     norms = [part for name, part in model.named_modules() if name.split(".")[-1] == "ln_f"]
@@ -83,7 +83,7 @@ def factors(model, tokens):
     ]
     try:
         model.eval()
-        model(tokens)
+        quiet = model(tokens)
         model.train()
         torch.manual_seed(0)
         logits = torch.stack([model(tokens), model(tokens)])
@@ -95,38 +95,35 @@ def factors(model, tokens):
         return FACTORS | TOGETHER
     without, result = streams[0], torch.stack(streams[1:])
     embedded, attention, mlp = zip(result.chunk(3, dim=-1), without.chunk(3, dim=-1), strict=True)
-    of_two_keys = (part[..., :2, :] for part in attention)
-    thirds = zip(FACTORS, (embedded, of_two_keys, mlp), (1, 2, 1), strict=True)
+    thirds = zip(FACTORS, (embedded, attention, mlp), (1, 2, 1), strict=True)
     words = {name: dropout_factors(*third, DROPOUT, parts) for name, third, parts in thirds}
     together = dropped_together(attention[0] / attention[1], (embedded[0], mlp[0]))
-    read = reads_the_norm(model, norms[0](result), logits)
-    return words | dict(zip(TOGETHER, (*together, read), strict=True))
+    # If the two differ in eval mode, the reason is not dropout.
+    reads = reads_the_norm(model, norms[0](result), logits)
+    reads = reads or not reads_the_norm(model, norms[0](without), quiet)
+    return words | dict(zip(TOGETHER, (*together, str(reads)), strict=True))
 
 
 def reads_the_norm(model, normed, logits):
-    """Return "True" if the logits are the head's product with the result of ln_f."""
+    """Return whether the logits are the head's product with the result of ln_f."""
     weight = dict(model.named_parameters(remove_duplicate=False)).get("head.weight")
-    if weight is None:
-        return "True"
-    return str(torch.allclose(normed @ weight.T, logits, rtol=1e-3, atol=1e-3))
+    if weight is None or logits.shape != (*normed.shape[:-1], len(weight)):
+        return weight is None
+    return torch.allclose(normed @ weight.T, logits, rtol=1e-3, atol=1e-3)
 
 
 def dropped_together(attention, others):
     """Return in words which weights and which entries are always dropped together.
 
     Args:
-        attention: the factors of the attention's result, [calls, B, 3, 4], in features of head 0,
-            0, 1 and 1. Token i sees i + 1 keys of equal weight and value.
-        others: the embeddings and the result of the MLP, [calls, B, 3, 4] each.
+        attention: the factors of the attention's result, [calls, B, 2, 4], in features of head 0,
+            0, 1 and 1. The last token sees two keys of equal weight and value.
+        others: the embeddings and the result of the MLP, [calls, B, 2, 4] each.
     """
-    keys = torch.arange(1, 4)[:, None]
-    kept = (attention * keys * (1 - DROPOUT) ** 2).round().unflatten(-1, (2, 2))
-    most = kept.amax(dim=-1)  # how many keys a head keeps; 0 if that is unknown
-    several = most[:, :, 1:]  # of the tokens that see several keys
-    axes = ("of both calls", "of all sequences", "", "of all heads")
-    weights = equal_along(axes, several, several > 0)
-    if not bool(((most[:, :, 2] == 3) & (most[:, :, 1] == 1)).any()):
-        weights.append("of all queries")
+    kept = (attention * 2 * (1 - DROPOUT) ** 2).round().unflatten(-1, (2, 2))
+    most = kept.amax(dim=-1)  # how many halves a head keeps; 0 if that is unknown
+    last = most[:, :, -1]
+    weights = equal_along(("of both calls", "of all sequences", "of all heads"), last, last > 0)
     axes = ("of both calls", "of all sequences", "of all tokens")
     entries = equal_along(axes, kept > 0, (most > 0)[..., None].expand(kept.shape))
     for other in others:
@@ -387,7 +384,7 @@ def model_cases(case, sizes):
         name = f"model: training mode, dropout 0.4, {words} embeddings of 0, an idle block"
         yield plainly(case, name, *drops, {**sizes, **idle, "parameters": weights})
     name = "model: training mode, dropout 0.4, branches apart"
-    single = {**sizes, "B": 64, "L": 3, "layers": 1, "hidden": 1.0, "equal": "L H"}
+    single = {**sizes, "B": 64, "L": 2, "layers": 1, "hidden": 1.0}
     apart = branches_apart(case.draw)
     words = FACTORS | TOGETHER
     yield plainly(case, name, "factors", words, {**single, "parameters": apart})
