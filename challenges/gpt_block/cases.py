@@ -11,6 +11,7 @@ from attn_drill.casekit import (
     bad_heads,
     dropout_factors,
     dropout_in_turn,
+    equal_along,
     realistic_call,
     shaped,
     small_hidden,
@@ -79,18 +80,6 @@ def dropped_together(attention, mlp):
     entries += equal_along(axes, kept > 0, (most > 0)[..., None].expand(kept.shape))
     alike = (kept == most[..., None]) | (kept == 0)
     return ", ".join(weights) or "none", ", ".join(entries) or "none", str(bool(alike.all()))
-
-
-def equal_along(axes, values, known):
-    """Return the names of the axes along which all neighbours that are known are equal."""
-    found = []
-    for axis, name in enumerate(axes):
-        size = values.shape[axis] - 1
-        first, second = (values.narrow(axis, start, size) for start in (0, 1))
-        both = known.narrow(axis, 0, size) & known.narrow(axis, 1, size)
-        if name and bool((first == second)[both].all()):
-            found.append(name)
-    return found
 
 
 class BlockMaker(CaseMaker):

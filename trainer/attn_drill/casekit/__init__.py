@@ -23,7 +23,7 @@ from attn_drill.casekit._maker import (
 from attn_drill.casekit._roles import HUGE, Direct, Projected
 from attn_drill.casekit.caches import CachedMaker
 from attn_drill.casekit.draw import Draw
-from attn_drill.casekit.dropout import TURNS, dropout_factors, dropout_in_turn
+from attn_drill.casekit.dropout import TURNS, dropout_factors, dropout_in_turn, equal_along
 from attn_drill.casekit.positions import RotaryMaker
 from attn_drill.model.case import Case, Refusal
 
@@ -46,6 +46,7 @@ __all__ = [
     "caches",
     "dropout_factors",
     "dropout_in_turn",
+    "equal_along",
     "own_scores_far_below_zero",
     "positions",
     "realistic_call",

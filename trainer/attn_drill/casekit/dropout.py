@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import torch
@@ -50,3 +50,24 @@ def dropout_factors(result: Tensor, without: Tensor, p: float, parts: int = 1) -
     if len(names) > 1 and bool((places == places[..., :1]).all()):
         names.append("the same along the last dim")
     return ", ".join(names)
+
+
+def equal_along(axes: Sequence[str], values: Tensor, known: Tensor) -> list[str]:
+    """Return the names of the axes along which all known neighbours are equal.
+
+    Args:
+        axes: the names of the first axes of `values`; "" for an axis that does not count.
+        known: bool, in the shape of `values`: whether an entry shows what was dropped.
+
+    >>> kept = torch.tensor([[True, False], [True, False]])
+    >>> equal_along(("of all tokens", "of all heads"), kept, torch.ones(2, 2) > 0)
+    ['of all tokens']
+    """
+    names: list[str] = []
+    for axis, name in enumerate(axes):
+        size = values.shape[axis] - 1
+        first, second = (values.narrow(axis, start, size) for start in (0, 1))
+        both = known.narrow(axis, 0, size) & known.narrow(axis, 1, size)
+        if name and bool((first == second)[both].all()):
+            names.append(name)
+    return names
