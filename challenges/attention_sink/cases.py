@@ -89,11 +89,14 @@ def empty_rows(case):
     """Yield masks with rows that hide every key."""
     sizes = {"B": 3, "H": 4, "Lq": 5, "Lk": 7, "D": 6}
     rows = ~case.draw.keep(3, 4, 5)
+    queries = ~case.draw.keep(3, 1, 5)
     for name, dims, empty, dtype in (
         ("one query sees nothing [Lq, Lk]", "Lq Lk", 1, "float32"),
         ("the first sequence is padding only [B, 1, 1, Lk]", "B 1 1 Lk", 0, "float32"),
         ("one head sees nothing [1, H, 1, Lk]", "1 H 1 Lk", (0, 1), "float64"),
         ("some rows see nothing [B, H, Lq, Lk]", "B H Lq Lk", rows, "bfloat16"),
+        # A column for the sink must not be appended to a mask with one entry for all keys.
+        ("some queries see nothing, others all keys [B, 1, Lq, 1]", "B 1 Lq 1", queries, "float32"),
         ("nothing is seen at all [1, 1, 1, Lk]", "1 1 1 Lk", 0, "float32"),
     ):
         mask = case.draw.keep(*shape(dims, sizes))
