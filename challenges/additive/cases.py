@@ -90,6 +90,7 @@ def cases(draw):
     yield case("all sizes equal, masked", mask="B Lq Lk", **same)
     yield case("one query, one hidden unit", B=3, Lq=1, Lk=6, Dq=4, Dk=5, Dh=1, Dv=2)
     yield case("one key, value dim 1", B=2, Lq=4, Lk=1, Dq=3, Dk=5, Dh=6, Dv=1)
+    yield case("one query, one key", B=3, Lq=1, Lk=1, Dq=4, Dk=5, Dh=6, Dv=2)
     single = dict.fromkeys(("B", "Lq", "Lk", "Dq", "Dk", "Dh", "Dv"), 1)
     yield case("one of everything", mask="B Lq Lk", **single)
     sizes = {"B": 2, "Lq": 5, "Lk": 8, "Dq": 4, "Dk": 3, "Dh": 7, "Dv": 6}
@@ -109,6 +110,9 @@ def cases(draw):
     yield from suites.steep_scores(case, B=3, Lq=4, Lk=6, Dq=5, Dk=7, Dh=8, Dv=2)
     # A handwritten tanh that uses |x| has no gradient at 0.
     yield from suites.zero_tokens(case, gradients=False, **sizes)
+    # exp overflows here in a handwritten tanh.
+    far = {name: 200 * tensor for name, tensor in case.drawn(sizes).items() if name != "values"}
+    yield case("hidden units far from 0", inputs=far, gradients=False, **sizes)
     yield from suites.layouts(case, **sizes)
     yield from suites.second_calls(case, **sizes)
     later = {"later": SecondCall(mask="B Lq Lk"), "check": "properties"}
