@@ -82,7 +82,9 @@ def entropies(draw):
     yield of_heads("as many queries as keys and heads", H=4, Lq=4, Lk=4, equal="H Lq Lk")
     yield scaled("rows that do not sum to 1", B=3, H=2, Lq=4, Lk=6)
     yield case("one query, a batch of one", B=1, H=3, Lq=1, Lk=5)
-    yield scaled("one key", B=2, H=3, Lq=4, Lk=1)
+    # Dropout with p = 0.6 multiplies weights by 2.5.
+    dropped = replace(case, low=0.6, high=2.5)
+    yield dropped("one key, weights above 1", B=2, H=3, Lq=4, Lk=1)
     square = {"H": 3, "Lq": 6, "Lk": 6, "equal": "Lq Lk", "gradients": False}
     yield of_heads("causal, zeros above the diagonal", weights=causal_rows(draw, 6), **square)
     real = draw.padding(2, 7)[:, None, None, :] * draw.padding(2, 5)[:, None, :, None]
@@ -95,7 +97,7 @@ def entropies(draw):
     yield of_heads("a weight of 1e-30", weights=tiny, H=3, Lq=5, Lk=4, gradients=False)
     yield case("random sizes", **draw.sizes(B=(2, 3), H=(2, 6), Lq=(4, 9), Lk=(5, 12)))
     yield of_heads("float64, 40 keys", H=3, Lq=5, Lk=40, dtype="float64")
-    yield case("bfloat16", B=2, H=3, Lq=5, Lk=7, dtype="bfloat16")
+    yield case("bfloat16, 60 keys", B=2, H=3, Lq=5, Lk=60, dtype="bfloat16")
     zeros = rows(draw, 3, 6, 6) * draw.causal(6)
     yield of_heads("bfloat16, causal", weights=zeros, dtype="bfloat16", **square)
     yield from suites.layouts(case, B=3, H=2, Lq=5, Lk=4)
@@ -125,8 +127,13 @@ def distances(draw):
     yield usual("two tokens, a batch of one", B=1, H=3, L=2)
     yield case("random sizes", **draw.sizes(B=(2, 3), H=(2, 6), L=(5, 11)))
     yield of_heads("float64, 40 tokens", H=3, L=40, dtype="float64")
-    # Positions that int8 and bfloat16 cannot represent.
-    yield single("float64, 270 tokens", L=270, dtype="float64", gradients=False)
+    # Distances and positions that int8 and bfloat16 cannot represent.
+    far = 0.001 * rows(draw, 270, 270)
+    far[-1] = torch.eye(270)[0]
+    yield single("float64, 270 tokens", weights=far, L=270, dtype="float64", gradients=False)
+    late = torch.zeros(270, 270)
+    late[257, 256] = late[261, 260] = late[265, 264] = 0.75
+    yield single("bfloat16, 270 tokens", weights=late, L=270, dtype="bfloat16", gradients=False)
     yield case("bfloat16", B=2, H=3, L=6, dtype="bfloat16")
     yield from suites.layouts(case, B=3, H=2, L=5)
     small, large = {"B": 2, "H": 3, "L": 4}, {"B": 7, "H": 8, "L": 9}

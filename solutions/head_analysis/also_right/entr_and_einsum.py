@@ -1,7 +1,7 @@
 """Use torch.special.entr for the entropy, einsum for the distance, and a table of all conditions.
 
-einsum needs no tensor of the products, but all conditions are computed even if the first holds. In
-bfloat16, positions above 256 are rounded before they are subtracted, so short distances become wrong.
+einsum needs no tensor of the products, but all conditions are computed even if the first holds.
+cdist takes no integers, so the positions are float32, whatever the dtype of the weights.
 """
 
 import torch
@@ -13,8 +13,8 @@ def attention_entropy(weights: Tensor) -> Tensor:
 
 
 def mean_attention_distance(weights: Tensor) -> Tensor:
-    steps = torch.arange(weights.shape[-1], dtype=weights.dtype, device=weights.device)
-    apart = torch.cdist(steps[:, None].float(), steps[:, None].float(), p=1).to(weights)
+    steps = torch.arange(weights.shape[-1], dtype=torch.float32, device=weights.device)[:, None]
+    apart = torch.cdist(steps, steps, p=1).to(weights)
     return torch.einsum("...ij,ij->...", weights, apart) / torch.einsum("...ij->...", weights)
 
 

@@ -1,7 +1,7 @@
-"""Take the entropy as a sum of absolute values, and the distance as a quotient of two means.
+"""Take the entropy from kl_div, and the distance as a quotient of two means.
 
-The distance needs two products of the size of the weights, for both signs of the offset. For a
-weight above 1, which dropout can produce, the absolute value gives the term the wrong sign.
+kl_div knows that 0 ln 0 is 0, but it needs a tensor of zeros of the size of the weights, and a
+reader must look up its arguments. The distance needs two products, for both signs of the offset.
 """
 
 import torch
@@ -9,9 +9,9 @@ from torch.nn import functional as F
 
 
 def attention_entropy(weights):
-    # -p ln p = p * softplus-free log, with zeros moved to 1 where the logarithm is 0
-    safe = weights.masked_fill(weights == 0, 1.0)
-    return F.l1_loss(weights * safe.log(), torch.zeros_like(weights), reduction="none").sum(-1).mean(-1)
+    # kl_div(x, p) is p * (ln p - x)
+    terms = F.kl_div(torch.zeros_like(weights), weights, reduction="none")
+    return -terms.sum(-1).mean(-1)
 
 
 def _offsets(length, device):

@@ -26,8 +26,9 @@ class Steps(nn.Module):
     """[L, L], how many steps lie between query and key."""
 
     def forward(self, p):
-        at = torch.arange(p.shape[-1], device=p.device).to(p.dtype)
-        return nn.functional.pairwise_distance(at[:, None, None], at[None, :, None], p=1, eps=0.0)
+        at = torch.arange(p.shape[-1], device=p.device).float()
+        apart = nn.functional.pairwise_distance(at[:, None, None], at[None, :, None], p=1, eps=0.0)
+        return apart.to(p.dtype)
 
 
 class WeightedMean(nn.Module):
