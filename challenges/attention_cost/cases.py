@@ -56,7 +56,8 @@ def cases(draw):
     yield flops("FLOPs of one token without a past", 1, 1, 1, 12, 3, 1)
     yield flops("FLOPs of more queries than keys", 2, 11, 3, 30, 6, 2)
     yield flops("FLOPs of a Llama 3 70B layer, prefill of 8192 tokens", 1, 8192, 8192, 8192, 64, 8)
-    yield flops("FLOPs beyond 2**53", 10007, 30011, 60013, 3 * 1009, 3, 1)
+    # Each product of a single sequence is beyond 2**53, too.
+    yield flops("FLOPs beyond 2**53", 3, 3000011, 6000013, 3 * 10091, 3, 1)
     name = "FLOPs beyond 2**53, most of them in the projections"
     yield flops(name, 3, 11, 20011, 3 * 2**25 + 21, 3, 1)
     size, heads, groups, batch, layers = draw.distinct((5, 9), (2, 4), (2, 4), (2, 30), (2, 30))
