@@ -5,13 +5,14 @@ from dataclasses import replace
 import torch
 
 from attn_drill.casekit import (
+    TOGETHER,
     TURNS,
     CaseMaker,
     SecondCall,
     bad_heads,
     dropout_factors,
     dropout_in_turn,
-    equal_along,
+    dropped_together,
     realistic_call,
     shaped,
     small_hidden,
@@ -20,11 +21,6 @@ from attn_drill.casekit import (
 
 DROPOUT = 0.4
 FACTORS = ("factors of the attention's result", "factors of the MLP's result", "factors of x")
-TOGETHER = (
-    "weights that are dropped together",
-    "entries that are dropped together",
-    "features of a head lose the same keys",
-)
 
 
 def drive(block, given):
@@ -55,31 +51,7 @@ def factors(block, x):
     of_two_keys = (part[..., :2, :] for part in attention)
     thirds = zip(FACTORS, (of_two_keys, mlp, rest), (2, 1, 1), strict=True)
     words = {name: dropout_factors(*third, DROPOUT, parts) for name, third, parts in thirds}
-    together = dropped_together(attention[0] / attention[1], mlp[0])
-    return words | dict(zip(TOGETHER, together, strict=True))
-
-
-def dropped_together(attention, mlp):
-    """Return in words which weights and which entries of the results are always dropped together.
-
-    Args:
-        attention: the factors of the attention's result, [calls, B, 3, 4], in features of head 0,
-            0, 1 and 1. Token i sees i + 1 keys of equal weight and value.
-        mlp: the result of the MLP, [calls, B, 3, 4].
-    """
-    keys = torch.arange(1, 4)[:, None]
-    kept = (attention * keys * (1 - DROPOUT) ** 2).round().unflatten(-1, (2, 2))
-    most = kept.amax(dim=-1)  # how many keys a head keeps; 0 if that is unknown
-    several = most[:, :, 1:]  # of the tokens that see several keys
-    axes = ("of both calls", "of all sequences", "", "of all heads")
-    weights = equal_along(axes, several, several > 0)
-    if not bool(((most[:, :, 2] == 3) & (most[:, :, 1] == 1)).any()):
-        weights.append("of all queries")
-    axes = ("of both calls", "of all sequences", "of all tokens")
-    entries = equal_along(axes, mlp != 0, torch.ones_like(mlp) > 0)
-    entries += equal_along(axes, kept > 0, (most > 0)[..., None].expand(kept.shape))
-    alike = (kept == most[..., None]) | (kept == 0)
-    return ", ".join(weights) or "none", ", ".join(entries) or "none", str(bool(alike.all()))
+    return words | dropped_together([attention[0] / attention[1]], [mlp[0]], DROPOUT)
 
 
 class BlockMaker(CaseMaker):
@@ -169,7 +141,7 @@ def dropout_cases(case, mode):
     single["inputs"] = {"part": "factors", "x": x}
     yield replace(
         case("training mode, dropout 0.4, both branches add constants", **single),
-        plain=dict.fromkeys(FACTORS + TOGETHER, "str"),
+        plain=dict.fromkeys((*FACTORS, *TOGETHER), "str"),
     )
 
 

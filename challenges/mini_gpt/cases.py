@@ -15,9 +15,10 @@ from attn_drill.casekit import (
     Refusal,
     TokenMaker,
     bad_heads,
-    dropout_factors,
+    branch_factors,
+    branch_words,
+    branches_apart,
     dropout_in_turn,
-    equal_along,
     own_scores_far_below_zero,
     realistic_call,
     shaped,
@@ -31,17 +32,7 @@ PARTS = ("model", "loss", "training step", "generation")
 LAYERS = 2
 SPREAD = 0.02  # of the initial weights
 DROPOUT = 0.4
-FACTORS = {
-    "factors of the embeddings": "0, 1 / (1 - p)",
-    "factors of the attention's result": "0, 1/2 / (1 - p)^2, 1 / (1 - p)^2",
-    "factors of the MLP's result": "0, 1 / (1 - p)",
-}
-TOGETHER = {
-    "weights that are dropped together": "none",
-    "entries that are dropped together": "none",
-    "features of a head lose the same keys": "True",
-    "the head reads the result of ln_f": "True",
-}
+READS = "the head reads the result of ln_f"
 
 
 def drive(model, given):
@@ -70,67 +61,29 @@ def drive(model, given):
 
 
 def factors(model, tokens):
-    """Return in words how dropout acts on the embeddings, on both branches and after them.
-
-    In the case for this, the input of ln_f has a third of its features from the embeddings, a third
-    from the attention to one or two equal keys, two features of each of two heads, and a third from
-    the MLP.
-    """
-    streams = []
-    norms = [part for name, part in model.named_modules() if name.split(".")[-1] == "ln_f"]
-    hooks = [
-        part.register_forward_pre_hook(lambda _, arguments: streams.append(arguments[0]))
-        for part in norms
-    ]
-    try:
-        model.eval()
-        quiet = model(tokens)
-        model.train()
-        torch.manual_seed(0)
-        logits = torch.stack([model(tokens), model(tokens)])
-    finally:
-        model.eval()
-        for hook in hooks:
-            hook.remove()
-    if len(streams) != 3:  # ln_f is not called as a module
-        return FACTORS | TOGETHER
-    without, result = streams[0], torch.stack(streams[1:])
-    embedded, attention, mlp = zip(result.chunk(3, dim=-1), without.chunk(3, dim=-1), strict=True)
-    thirds = zip(FACTORS, (embedded, attention, mlp), (1, 2, 1), strict=True)
-    words = {name: dropout_factors(*third, DROPOUT, parts) for name, third, parts in thirds}
-    together = dropped_together(attention[0] / attention[1], (embedded[0], mlp[0]))
-    # If the two differ in eval mode, the reason is not dropout.
-    reads = reads_the_norm(model, norms[0](result), logits)
-    reads = reads or not reads_the_norm(model, norms[0](without), quiet)
-    return words | dict(zip(TOGETHER, (*together, str(reads)), strict=True))
+    """Return in words how dropout acts on the embeddings, on both branches and after them."""
+    words = branch_factors(model, lambda: model(tokens), 1, DROPOUT)
+    reads = [reads_the_norm(model.train(mode), tokens) for mode in (True, False)]
+    # If the two differ in eval mode, too, the reason is not dropout.
+    return words | {READS: str(reads != [False, True])}
 
 
-def reads_the_norm(model, normed, logits):
+def reads_the_norm(model, tokens):
     """Return whether the logits are the head's product with the result of ln_f."""
+    results = []
+    hooks = [
+        part.register_forward_hook(lambda _, arguments, result: results.append(result))
+        for name, part in model.named_modules()
+        if name.split(".")[-1] == "ln_f"
+    ]
+    logits = model(tokens)
+    for hook in hooks:
+        hook.remove()
     weight = dict(model.named_parameters(remove_duplicate=False)).get("head.weight")
-    if weight is None or logits.shape != (*normed.shape[:-1], len(weight)):
-        return weight is None
-    return torch.allclose(normed @ weight.T, logits, rtol=1e-3, atol=1e-3)
-
-
-def dropped_together(attention, others):
-    """Return in words which weights and which entries are always dropped together.
-
-    Args:
-        attention: the factors of the attention's result, [calls, B, 2, 4], in features of head 0,
-            0, 1 and 1. The last token sees two keys of equal weight and value.
-        others: the embeddings and the result of the MLP, [calls, B, 2, 4] each.
-    """
-    kept = (attention * 2 * (1 - DROPOUT) ** 2).round().unflatten(-1, (2, 2))
-    most = kept.amax(dim=-1)  # how many halves a head keeps; 0 if that is unknown
-    last = most[:, :, -1]
-    weights = equal_along(("of both calls", "of all sequences", "of all heads"), last, last > 0)
-    axes = ("of both calls", "of all sequences", "of all tokens")
-    entries = equal_along(axes, kept > 0, (most > 0)[..., None].expand(kept.shape))
-    for other in others:
-        entries += equal_along(axes, other != 0, torch.ones_like(other) > 0)
-    alike = (kept == most[..., None]) | (kept == 0)
-    return ", ".join(weights) or "none", ", ".join(entries) or "none", str(bool(alike.all()))
+    if weight is None or not results:  # ln_f or the head is not a module
+        return True
+    right = results[0] @ weight.T
+    return right.shape == logits.shape and torch.allclose(right, logits, rtol=1e-3, atol=1e-3)
 
 
 class Descent:
@@ -373,9 +326,9 @@ def model_cases(case, sizes):
         name = f"model: training mode, dropout 0.4, {words} embeddings of 0, an idle block"
         yield plainly(case, name, *drops, {**sizes, **idle, "parameters": weights})
     name = "model: training mode, dropout 0.4, branches apart"
-    single = {**sizes, "B": 64, "L": 2, "layers": 1, "hidden": 1.0}
-    apart = branches_apart(case.draw)
-    words = FACTORS | TOGETHER
+    single = {**sizes, "B": 64, "L": 3, "H": 6, "D": 2, "layers": 1, "hidden": 1.0}
+    apart = branches_apart(case.draw, 1, tok_emb=13, pos_emb=9)
+    words = (*branch_words(1), READS)
     yield plainly(case, name, "factors", words, {**single, "parameters": apart})
     # This probability drops nothing, so the results are those of eval mode.
     rare = {"mode": "train", "init": {"dropout": 1e-9}, "check": "train/eval"}
@@ -394,29 +347,6 @@ def idle_block(width):
         f"blocks.0.{layer}.{name}": value
         for layer, inputs in of_inputs.items()
         for name, value in (("weight", torch.zeros(width, inputs)), ("bias", torch.zeros(width)))
-    }
-
-
-def branches_apart(draw):
-    """Return weights with which embeddings, attention and MLP give four of twelve features each.
-
-    The norms give constants, so every key has the same weight and the same value. The attention
-    gives two features of each of two heads.
-    """
-    width = 12
-    rows = torch.arange(width)[:, None] // 4
-    of_heads = torch.zeros(width, width)
-    of_heads[torch.arange(4, 8), torch.tensor([0, 1, 4, 5])] = 1
-    tokens, positions = (draw.normal(count, width) * (rows.T == 0) for count in (13, 9))
-    return {
-        "tok_emb.weight": tokens,
-        "pos_emb.weight": positions,
-        "blocks.0.ln_1.weight": torch.zeros(width),
-        "blocks.0.ln_2.weight": torch.zeros(width),
-        "blocks.0.attn.o_proj.weight": of_heads,
-        "blocks.0.attn.o_proj.bias": torch.zeros(width),
-        "blocks.0.mlp.proj.weight": draw.normal(width, 4 * width) * (rows == 2),
-        "blocks.0.mlp.proj.bias": torch.zeros(width),
     }
 
 

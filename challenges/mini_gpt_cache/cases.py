@@ -14,7 +14,9 @@ from attn_drill.casekit import (
     Refusal,
     TokenMaker,
     bad_heads,
-    dropout_factors,
+    branch_factors,
+    branch_words,
+    branches_apart,
     dropout_in_turn,
     own_scores_far_below_zero,
     realistic_call,
@@ -28,13 +30,6 @@ from attn_drill.worker.returns import UnexpectedReturnError, describe, unpack
 
 AS_ASKED = "the prompt, then one token a step"
 DROPOUT = 0.4
-FACTORS = {
-    "factors of the embeddings": "0, 1 / (1 - p)",
-    "factors of the attention's result": "0, 1/2 / (1 - p)^2, 1 / (1 - p)^2",
-    "factors of the MLP's result": "0, 1 / (1 - p)",
-    "factors of the second attention's result": "0, 1/2 / (1 - p)^2, 1 / (1 - p)^2",
-    "factors of the second MLP's result": "0, 1 / (1 - p)",
-}
 
 
 def drive(model, given):
@@ -111,42 +106,15 @@ def raises_value_error(call):
 
 
 def factors(model, given):
-    """Return in words the factors that dropout gives to the embeddings and to all branches.
+    """Return in words how dropout acts on the embeddings and on all branches."""
 
-    In the cases for this, each fifth of the features of the input of ln_f comes from another part:
-    the embeddings, the attention of the first block to one or two equal keys, its MLP, and the same
-    parts of the second block.
-    """
-    own, streams = own_module(model), []
-    hooks = [
-        part.register_forward_pre_hook(lambda _, arguments: streams.append(arguments[0]))
-        for name, part in own.named_modules()
-        if name.split(".")[-1] == "ln_f"
-    ]
-
-    def stream():
-        streams.clear()
+    def feed():
         cache = None
         for chunk in given.tokens.split(given.lengths, 1):
             found = model(chunk) if cache is None else model(chunk, cache)
             _, cache = unpack(found, "logits", "cache")
-        return torch.cat(streams, 1) if streams else None
 
-    try:
-        own.eval()
-        without = stream()
-        own.train()
-        torch.manual_seed(0)
-        result = stream()
-    finally:
-        own.eval()
-        for hook in hooks:
-            hook.remove()
-    if result is None or result.shape[1] != given.tokens.shape[1]:
-        return dict(FACTORS)  # ln_f is not called as a module
-    parts = (stream.chunk(5, dim=-1) for stream in (result, without))
-    fifths = zip(FACTORS, *parts, (1, 2, 1, 2, 1), strict=True)
-    return {name: dropout_factors(*fifth, DROPOUT, count) for name, *fifth, count in fifths}
+    return branch_factors(own_module(model), feed, 2, DROPOUT)
 
 
 def mode_of(model):
@@ -310,12 +278,12 @@ def model_cases(case, sizes):
     silent = {"init": {"dropout": DROPOUT}, "mode": "train", "check": "train/eval"}
     silent |= {"parameters": zeros(12), "gradients": False}
     yield whole("no past, training mode, dropout 0.4 of zeros", **silent)
-    single = {**drops, "part": "factors", "B": 64, "L": 2, "H": 5, "D": 3}
-    single |= {"hidden": 1.0, "parameters": branches_apart(case.draw)}
-    for words, lengths in (("no past", (2,)), ("chunks", (1, 1))):
+    single = {**drops, "part": "factors", "B": 64, "L": 3, "H": 10, "D": 2}
+    single |= {"hidden": 1.0, "parameters": branches_apart(case.draw, 2, tok_emb=13, pos_emb=9)}
+    for words, lengths in (("no past", (3,)), ("chunks", (1, 1, 1))):
         name = f"{words}: training mode, dropout 0.4, branches apart"
         apart = case(name, inputs={"lengths": lengths}, **{**sizes, **single})
-        yield replace(apart, plain=dict.fromkeys(FACTORS, "str"))
+        yield replace(apart, plain=dict.fromkeys(branch_words(2), "str"))
     small = {"B": 2, "V": 7, "H": 3, "D": 4, "T": 60, "L": 5}
     short = case("growing, small", probe="vectorised", inputs={"chunks": (5,)}, **small)
     large = small | {"B": 8, "L": 33, "H": 6, "V": 11}
@@ -342,30 +310,6 @@ def zeros(width):
         found[f"blocks.{layer}.attn.o_proj.bias"] = torch.zeros(width)
         found[f"blocks.{layer}.mlp.proj.weight"] = torch.zeros(width, 4 * width)
         found[f"blocks.{layer}.mlp.proj.bias"] = torch.zeros(width)
-    return found
-
-
-def branches_apart(draw):
-    """Return weights with which the embeddings and four branches give three of 15 features each.
-
-    The three features of an attention are those of one head, so the factors of its weights are the
-    same along them. The norms give constants, so every key of a block has the same weight and the
-    same value.
-    """
-    width = 15
-    rows = torch.arange(width)[:, None] // 3
-    tokens, positions = (draw.normal(count, width) * (rows.T == 0) for count in (13, 9))
-    found = {"tok_emb.weight": tokens, "pos_emb.weight": positions}
-    for layer in range(2):
-        block, own = f"blocks.{layer}", 2 * layer + 1
-        found |= {
-            f"{block}.ln_1.weight": torch.zeros(width),
-            f"{block}.ln_2.weight": torch.zeros(width),
-            f"{block}.attn.o_proj.weight": torch.eye(width) * (rows == own),
-            f"{block}.attn.o_proj.bias": torch.zeros(width),
-            f"{block}.mlp.proj.weight": draw.normal(width, 4 * width) * (rows == own + 1),
-            f"{block}.mlp.proj.bias": torch.zeros(width),
-        }
     return found
 
 

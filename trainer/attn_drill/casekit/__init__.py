@@ -23,12 +23,22 @@ from attn_drill.casekit._maker import (
 from attn_drill.casekit._roles import HUGE, Direct, Projected
 from attn_drill.casekit.caches import CachedMaker
 from attn_drill.casekit.draw import Draw
-from attn_drill.casekit.dropout import TURNS, dropout_factors, dropout_in_turn, equal_along
+from attn_drill.casekit.dropout import (
+    TOGETHER,
+    TURNS,
+    branch_factors,
+    branch_words,
+    branches_apart,
+    dropout_factors,
+    dropout_in_turn,
+    dropped_together,
+)
 from attn_drill.casekit.positions import RotaryMaker
 from attn_drill.model.case import Case, Refusal
 
 __all__ = [
     "HUGE",
+    "TOGETHER",
     "TURNS",
     "CachedMaker",
     "Case",
@@ -43,10 +53,13 @@ __all__ = [
     "TokenMaker",
     "bad_groups",
     "bad_heads",
+    "branch_factors",
+    "branch_words",
+    "branches_apart",
     "caches",
     "dropout_factors",
     "dropout_in_turn",
-    "equal_along",
+    "dropped_together",
     "own_scores_far_below_zero",
     "positions",
     "realistic_call",
