@@ -111,6 +111,7 @@ def test_mistake_is_named_only_for_its_own_result(
             "phi_k = F.elu(k)",
             "phi_k = torch.where(k > 0, k, k.float().exp().to(k.dtype) - 1)",
             id="bfloat16 divides by sums near zero",
+            marks=pytest.mark.thorough,
         ),
     ],
 )

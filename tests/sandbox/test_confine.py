@@ -20,7 +20,6 @@ from attn_drill.sandbox import confine, isolation
 from attn_drill.sandbox.isolation import Isolation, descendants
 from attn_drill.worker._forkserver import NOT_CONFINED
 from attn_drill.worker.protocol import SubmittedFile
-from attn_drill.worker.selftest import run_selftest
 from attn_drill.worker.worker_client import WorkerRun
 from tests.support.grading import report_of
 from tests.support.isolation import (
@@ -33,6 +32,7 @@ from tests.support.isolation import (
     message_of,
     needs_bubblewrap,
     needs_kernel,
+    selftest_by,
     wait_until,
 )
 from tests.support.paths import TINY_PACK
@@ -227,7 +227,7 @@ def test_honest_code_still_works(grader: Grader, body: str) -> None:
 def test_the_selftest_finds_kept_capabilities(monkeypatch: pytest.MonkeyPatch) -> None:
     """The self-test reports a worker of root that keeps its capabilities."""
     monkeypatch.setattr(confine, "_drop_capabilities", lambda: None)
-    assert "gain privileges" in run_selftest(HIDDEN, "kernel").open
+    assert "gain privileges" in selftest_by("kernel").open
 
 
 @pytest.mark.parametrize(

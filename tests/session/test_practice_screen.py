@@ -193,7 +193,7 @@ def test_fault_of_the_screen_ends_the_session(
     assert counted_attempts(Journal(home).facts()) == []
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("size", [*SIZES, (200, 50)], ids=str)
 @pytest.mark.parametrize("text", ["stub", "wrong", "half", "right"])
 def test_every_key_works_in_every_phase_and_size(

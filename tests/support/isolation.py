@@ -18,6 +18,7 @@ from attn_drill.packs import pack_reader
 from attn_drill.sandbox import isolation
 from attn_drill.sandbox._system_calls import SECCOMP
 from attn_drill.sandbox.isolation import Isolation, descendants
+from attn_drill.worker.selftest import SelfTestResult
 from tests.support.grading import report_of
 from tests.support.paths import TINY_PACK
 
@@ -52,6 +53,12 @@ def grader_by(how: Isolation | None = None) -> Iterator[Grader]:
     """Yield a new grader with the given isolation, by default the best one of this machine."""
     with Grader([pack_reader.built_in_pack(), TINY_PACK], isolation=how) as grader:
         yield grader
+
+
+def selftest_by(how: Isolation) -> SelfTestResult:
+    """Return the result of the self-test of a new grader with this isolation."""
+    with grader_by(how) as grader:
+        return grader.workers.selftest()
 
 
 def family(grader: Grader) -> set[int]:

@@ -6,8 +6,8 @@ import pytest
 
 from attn_drill.sandbox import confine
 from attn_drill.sandbox.isolation import Isolation
-from attn_drill.worker.selftest import SelfTestResult, run_selftest
-from tests.support.isolation import HIDDEN, linux, needs_bubblewrap, needs_kernel
+from attn_drill.worker.selftest import SelfTestResult
+from tests.support.isolation import linux, needs_bubblewrap, needs_kernel, selftest_by
 from tests.support.rows import each_row
 
 # Only a sandbox prevents these actions.
@@ -52,7 +52,7 @@ EACH = [
 @cache
 def result_of(how: Isolation) -> SelfTestResult:
     """Return the result of one self-test for all tests with this isolation."""
-    return run_selftest(HIDDEN, how)
+    return selftest_by(how)
 
 
 @pytest.mark.thorough
@@ -129,4 +129,4 @@ def test_a_missing_part_of_the_sandbox_is_found(
     """Without a part of the sandbox, the self-test reports the actions that this part prevents."""
     instead = everything_readable if part == "readable_paths" else lambda *given: None
     monkeypatch.setattr(f"{confine.__name__}.{part}", instead)
-    assert opened <= set(run_selftest(HIDDEN, "kernel").open)
+    assert opened <= set(selftest_by("kernel").open)

@@ -7,6 +7,7 @@ import os
 import platform
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -193,10 +194,11 @@ def _isolation(hidden: list[Path]) -> dict[str, str]:
         return {"by": f"none: this system has no fork, so nothing can be graded. {advice}"}
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from attn_drill.worker import forkserver_client
-    from attn_drill.worker.selftest import run_selftest
+    from attn_drill.worker.selftest import selftest
 
     forkserver_client.prepare()  # torch is imported here already
-    result = run_selftest(hidden)
+    with closing(forkserver_client.ForkServer(hidden)) as fork_server:
+        result = selftest(fork_server, hidden)
     held = {attempt: "held" if held else "OPEN" for attempt, held in result.refused.items()}
     works = {feature: "works" if works else "FAILS" for feature, works in result.works.items()}
     return {"by": _MEANS[result.isolation], **held, **works}

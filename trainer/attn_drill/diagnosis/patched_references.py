@@ -40,6 +40,7 @@ from attn_drill.packs.mistakes import lines_of, read_mistakes, replaced
 from attn_drill.worker.arguments import adapted
 from attn_drill.worker.case_runner import CaseRunner, Hooks, KeptTensors, laid_out
 from attn_drill.worker.execution import Given, GuardedCall, build
+from attn_drill.worker.layer_matching import shapes_of
 from attn_drill.worker.protocol import DTYPES, CallFailure
 from attn_drill.worker.returns import as_tuple, describe, plain_value
 from attn_drill.worker.worker_client import WorkerResult
@@ -305,16 +306,12 @@ def _built(names: dict[str, Any], case_set: CaseSet, index: int) -> tuple[Any, C
     if isinstance(implementation, nn.Module):
         parameters = dict(implementation.named_parameters())
         expected = {name: tensors[tensor_id] for name, tensor_id in run.parameters.items()}
-        if _shapes(parameters) != _shapes(expected):
+        if shapes_of(parameters) != shapes_of(expected):
             return None, None
         with torch.no_grad():
             for name, value in expected.items() if not run.initial else ():
                 parameters[name].copy_(value)
     return implementation, failure
-
-
-def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, torch.Size]:
-    return {name: tensor.shape for name, tensor in tensors.items()}
 
 
 def refusals(comparison: Comparison) -> tuple[str, ...]:

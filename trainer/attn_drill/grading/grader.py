@@ -29,7 +29,7 @@ from attn_drill.worker.protocol import (
     cap,
     encode,
 )
-from attn_drill.worker.selftest import SelfTestResult, selftest_fork_server
+from attn_drill.worker.selftest import SelfTestResult, selftest
 from attn_drill.worker.worker_client import SupersededError, WorkerResult, WorkerRun
 
 _MOST_NAME = 200  # maximum length of a file name, in characters
@@ -82,7 +82,7 @@ class Workers:
 
     def selftest(self) -> SelfTestResult:
         """Test what a worker can do on this machine."""
-        return selftest_fork_server(self._fork_server, self._hidden)
+        return selftest(self._fork_server, self._hidden)
 
     def preload(self, case_set: CaseSet) -> None:
         """Send the cases to the fork server once for many submissions.

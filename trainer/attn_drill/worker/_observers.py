@@ -17,7 +17,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, TypeVar
 
 import torch
@@ -240,15 +240,10 @@ class Recorder(DispatchMode):
             sys.settrace(self._trace)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         if self._names:
             sys.settrace(self._traced)
-        super().__exit__(kind, error, trace)  # type: ignore[no-untyped-call]  # as above
+        super().__exit__(*error)  # type: ignore[no-untyped-call]  # as above
 
     def add_inputs(self, inputs: Mapping[str, Tensor]) -> None:
         """Record tensors as given. Forget the steps that made the tensors before."""

@@ -182,8 +182,6 @@ class Worker(Hooks):
                 if method in ("__init__", "forward") or (is_own and method[:1] != "_"):
                     parameters = found_parameters(getattr(entry, method, None), skip_self=True)
                     self.reply.signatures[f"{name}.{method}"] = parameters
-        if len(self.reply.signatures) > 200:
-            self.reply.signatures = dict(list(self.reply.signatures.items())[:200])
 
     def _note_not_allowed(self, name: str, is_by_challenge: bool) -> None:
         if len(self.reply.not_allowed) < 20:

@@ -46,21 +46,7 @@ class SelfTestResult:
         return [action for action, is_refused in self.refused.items() if not is_refused]
 
 
-def run_selftest(hidden: Iterable[Path], isolation: Isolation | None = None) -> SelfTestResult:
-    """Run the self-test with the workers of a new fork server.
-
-    Args:
-        isolation: the isolation to test; by default the best one of this machine.
-    """
-    hidden = tuple(hidden)
-    fork_server = ForkServer(hidden, isolation)
-    try:
-        return selftest_fork_server(fork_server, hidden)
-    finally:
-        fork_server.close()
-
-
-def selftest_fork_server(fork_server: ForkServer, hidden: Iterable[Path]) -> SelfTestResult:
+def selftest(fork_server: ForkServer, hidden: Iterable[Path]) -> SelfTestResult:
     """Run the self-test with the workers of a fork server."""
     hidden = tuple(hidden)
     solutions = next(
