@@ -4,7 +4,16 @@ from dataclasses import dataclass
 
 import torch
 
-from attn_drill.casekit import Projected, RotaryMaker, positions, realistic_call, shaped, suites
+from attn_drill.casekit import (
+    Projected,
+    RotaryMaker,
+    Scores,
+    SecondCall,
+    positions,
+    realistic_call,
+    shaped,
+    suites,
+)
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,8 @@ def cases(draw):
     )
     widths = {"M": 10, "Rq": 9, "Rkv": 13, "Dn": 7, "Dr": 8, "Dv": 6}
     wide = {**widths, "M": 12}  # as wide as the values of two heads
-    far = {**wide, "Dr": 16}
+    # bfloat16 rounds most exponents 2i / 14.
+    far = {**wide, "Dr": 14}
     sizes = {"B": 3, "L": 5, "H": 2, **widths}
     yield from suites.heads_apart(case, **{**sizes, **wide})
     name = "heads apart, scattered positions"
@@ -130,11 +140,28 @@ def cases(draw):
     yield from suites.dtypes(case, **sizes)
     yield from suites.masks(case, **sizes)
     yield from suites.steep_scores(case, **sizes)
+    yield from far_above(case, **sizes)
     yield from suites.zero_tokens(case, positions=None, **sizes)
     yield from suites.layouts(case, **sizes)
     yield from suites.second_calls(case, **sizes)
+    longer = SecondCall(sizes={"B": 6, "L": 9})
+    name = "larger sizes afterwards, no positions in either call"
+    yield case(name, later=longer, check="properties", **sizes)
+    farther = SecondCall(mask="L L", inputs={"position_ids": case.scattered(sizes, 300)})
+    name = "the same sizes again at larger positions"
+    yield case(name, mask="L L", later=farther, check="properties", **sizes)
     small, large = {"B": 2, "H": 5, **widths, "Rq": 14}, {"B": 12, "H": 11}
     yield from positions.growth(case, small, large)
+
+
+def far_above(case, **sizes):
+    """Yield masked scores of 100000, from which no small number can be subtracted."""
+    # One key: the difference of two such scores would be lost in rounding.
+    hidden = torch.arange(sizes["L"]) == 1
+    scores = Scores(torch.where(hidden, 1e5, 0.0), factored=True)
+    parts = case.roles.scored(case, sizes, scores)
+    parts["inputs"] |= case.at_one_position(sizes)
+    yield case("masked scores of 100000", mask=~hidden[None, :], **parts, **sizes)
 
 
 def realistic():
