@@ -92,7 +92,7 @@ def caps(case):
         word = "an int" if isinstance(cap, int) else "a float"
         yield case(f"a cap of {cap}, {word}", cap=cap, **sizes)
     masked = {"mask": "Lq Lk", "check": "masks", **sizes}
-    yield case("a cap of 0.1, masked", cap=0.1, **masked)
+    yield case("a cap of 0.01, masked", cap=0.01, **masked)
     yield case("a cap of 50, masked", cap=50.0, **masked)
     yield case("a cap of 0.5, masked, bfloat16", cap=0.5, dtype="bfloat16", **masked)
     yield case("a cap of 2.5, bfloat16", cap=2.5, dtype="bfloat16", **sizes)
