@@ -47,6 +47,10 @@ def cases(draw):
     later = SecondCall(sizes={"L": 2})
     yield case("fewer tokens afterwards", later=later, check="properties", **sizes)
     yield from suites.growth(case, "batch and length", sizes, {"B": 8, "L": 120})
+    # An answer may take inputs of three axes whole, and those of more axes part by part.
+    deep = replace(case, inputs={"x": "A B L M"}, outputs={"out": "A B L M"})
+    larger = {"A": 9, "B": 8, "L": 12}
+    yield from suites.growth(deep, "all axes in front", {"A": 2, **sizes}, larger)
 
 
 def other_axes(case):
