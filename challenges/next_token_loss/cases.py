@@ -135,16 +135,21 @@ def large_logits(case):
     yield case("logits up to ±60", logits=25 * logits.clamp(-2.4, 2.4), gradients=False, **SIZES)
     alone = {"gradients": False, **SIZES}
     steep = draw.normal(3, 6, 11).sign() * 1e4
+    # The first target of each sequence is certain: its loss is exactly 0, and it counts.
+    certain = draw.integers(3, 6, high=11)
+    steep[:, 0] = -1e4
+    steep[:, 0].scatter_(-1, certain[:, 1:2], 1e4)
+    alone["tokens"] = certain
     yield case("logits of ±1e4", logits=steep, **alone)
     yield case("logits of ±1e4, float64", logits=steep, dtype="float64", **alone)
     # A target is 64 to 96 below the largest logit of its row, so its loss is exact.
-    tokens = draw.integers(3, 6, high=10)
+    alone["tokens"] = draw.integers(3, 6, high=10)
     far = draw.integers(3, 6, 11, low=-96, high=-63).double()
     far[..., 10] = 0.0
     for name, offset in (("1e4", 9900.0), ("-1e4", -9900.0)):
-        yield case(f"logits near {name}", logits=far + offset, tokens=tokens, **alone)
+        yield case(f"logits near {name}", logits=far + offset, **alone)
     name = "positions near 1e4, -1e4 and 0"
-    yield case(name, logits=far + 9900 * rows, tokens=tokens, **alone)
+    yield case(name, logits=far + 9900 * rows, **alone)
 
 
 def confident_predictions(case):
