@@ -27,7 +27,8 @@ class QKNormAttention(nn.Module):
         self.q_norm, self.k_norm = RMSNorm(self.size), RMSNorm(self.size)
 
     def unit(self, t):
-        return t / (t.square().mean(-1, keepdim=True) + self.eps).sqrt()
+        wide = t.to(torch.promote_types(t.dtype, torch.float32))
+        return (wide / (wide.square().mean(-1, keepdim=True) + self.eps).sqrt()).to(t.dtype)
 
     def forward(self, x, mask=None):
         b, n, _ = x.shape
