@@ -7,6 +7,7 @@ import torch
 from attn_drill.casekit import (
     CaseMaker,
     Projected,
+    Scores,
     SecondCall,
     bad_groups,
     realistic_call,
@@ -146,6 +147,7 @@ def cases(draw):
     yield from suites.dtypes(case, B=3, L=7, H=4, Hkv=2, D=6)
     yield from suites.masks(case, B=3, L=5, H=6, Hkv=2, D=4)
     yield from suites.steep_scores(case, B=3, L=5, H=6, Hkv=2, D=4)
+    yield from far_above(case, B=3, L=5, H=6, Hkv=2, D=4)
     yield from suites.zero_tokens(case, B=2, L=5, H=8, Hkv=4, D=3)
     training = {"mode": "train", "check": "train/eval"}
     yield case("training mode, causal", mask="causal", **training, **sizes)
@@ -192,6 +194,22 @@ def norm_cases(case, sizes):
     made = case("first weights of the norms", inputs={"part": "initial"}, outputs={}, **sizes)
     words = {"first weights of the norms": "str"}
     yield replace(made, plain=words, initial=True, gradients=False)
+
+
+def far_above(case, **sizes):
+    """Yield masked scores of 100000, from which no small number can be subtracted.
+
+    The large weight of a norm also magnifies the rounding of gradients.
+    """
+    # One key: the difference of two such scores would be lost in rounding.
+    hidden = torch.arange(sizes["L"]) == 1
+    scores = Scores(torch.where(hidden, 200.0, 0.0))
+    parts = ROLES.scored(case, case.with_products(sizes), scores)
+    weight = parts["parameters"]["q_norm.weight"].clone()
+    weight[0] *= 500
+    parts["parameters"]["q_norm.weight"] = weight
+    more = {"mask": ~hidden[None, :], "gradients": False}
+    yield case("masked scores of 100000", **more, **parts, **sizes)
 
 
 def sized(case, of_q, of_k):
