@@ -35,8 +35,9 @@ def cases(draw):
         yield from positions.far_along(made, **sizes)
     yield from positions.bases(line, **sizes)
     yield case("one pair, one head, one token", B=1, H=1, L=1, D=2, positions=torch.tensor([[3]]))
-    beyond = 131071 - draw.positions(3, 5)
-    yield case("one pair, one head, positions beyond 100000", B=3, H=1, L=5, D=2, positions=beyond)
+    # The angle of a single pair is the position itself, which float32 holds exactly.
+    beyond = 1300000 - draw.positions(3, 5)
+    yield case("one pair, one head, positions beyond 1000000", B=3, H=1, L=5, D=2, positions=beyond)
     ranges = {"B": (2, 3), "H": (3, 6), "L": (6, 9), "D": (4, 9)}
     (base,) = draw.distinct((50, 5000))
     yield case("random sizes and base", base=float(base), **draw.sizes(times={"D": 2}, **ranges))
