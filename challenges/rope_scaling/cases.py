@@ -76,6 +76,7 @@ def ntk_cases(case, draw):
     yield case("16 features, another scale", D=16, base=10000.0, scale=10.0)
     yield case("16 features, another base", D=16, base=500.0, scale=4.0)
     yield case("a scale of 1 changes nothing", D=16, base=500.0, scale=1.0)
+    yield case("a scale of 0.5", D=16, base=500.0, scale=0.5)
     yield case("a scale of 2.5, an odd number of pairs", D=14, base=1000.0, scale=2.5)
     yield case("64 features, a scale of 40", D=64, base=10000.0, scale=40.0)
     yield case("a head of Llama 3, a scale of 8", D=128, base=500000.0, scale=8.0)
