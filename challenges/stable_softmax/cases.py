@@ -1,19 +1,31 @@
 """Cases for softmax: any axis, entries of any size, entries of -inf."""
 
+from dataclasses import replace
+
 import torch
 
 from attn_drill.casekit import CaseMaker, SecondCall, realistic_call, shaped, suites
 
 INFINITE = float("-inf")
+NOT_ZERO = "probabilities of -inf that are not 0"
 
 
 def drive(softmax, given):
     """Call once or twice, with the axis that the case names."""
     axis = {"dim": given.dim} if "dim" in given.inputs else {}
     outputs = {"out": softmax(given.x, **axis)}
+    if "counted" in given.inputs:
+        outputs[NOT_ZERO] = nonzero_at(given.x, outputs["out"])
     if "later_x" in given.inputs:
         outputs["later_out"] = softmax(given.later_x, **axis)
     return outputs
+
+
+def nonzero_at(x, out):
+    """Count the entries of `out` that are not 0 although x is -inf there; tolerances hide them."""
+    if not isinstance(out, torch.Tensor) or out.shape != x.shape:
+        return 0
+    return int((out[x == INFINITE] != 0).sum())
 
 
 class AxisMaker(CaseMaker):
@@ -104,9 +116,10 @@ def entries_of_minus_infinity(row, case):
     sizes = {"B": 3, "L": 5, "N": 7}
     hidden = ~case.draw.keep(3, 5, 7)
     some = case.draw.normal(3, 5, 7).masked_fill(hidden, INFINITE)
-    masks = {"check": "masks"}
+    masks, counted = {"check": "masks"}, {"counted": 1}
     yield case("some entries are -inf", x=some, **masks, **sizes)
-    yield case("some entries are -inf, near 110", x=some + 110, **masks, **sizes)
+    near = case("some entries are -inf, near 110", x=some + 110, inputs=counted, **masks, **sizes)
+    yield replace(near, plain={NOT_ZERO: "int"})
     yield case("some entries are -inf, near -110", x=some - 110, **masks, **sizes)
     hidden = ~case.draw.keep(3, 7, 5).transpose(1, 2)
     columns = case.draw.normal(3, 5, 7).masked_fill(hidden, INFINITE)
