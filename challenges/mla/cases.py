@@ -68,26 +68,12 @@ class Latent(Projected):
 
 
 def drive(attention, given):
-    """Call once, or twice on the same object with other weights, another mask or positions."""
+    """Call once, or twice on the same object with another mask and other positions."""
     later = {name[6:]: value for name, value in given.inputs.items() if name.startswith("later_")}
     outputs = {"out": call(attention, given.inputs)}
-    if "factor" in given.inputs:
-        multiply_weights(attention, given.factor)
     if later:
         outputs["later_out"] = call(attention, later)
-    if "factor" in given.inputs:
-        multiply_weights(attention, 1 / given.factor)
     return outputs
-
-
-def multiply_weights(attention, factor):
-    """Change all weights in place in training mode, as a step of an optimizer does."""
-    mode = attention.training
-    attention.train()
-    with torch.no_grad():
-        for weight in attention.parameters():
-            weight.mul_(factor)
-    attention.train(mode)
 
 
 def call(attention, inputs):
@@ -164,9 +150,6 @@ def cases(draw):
     farther = SecondCall(mask="L L", inputs={"position_ids": case.scattered(sizes, 300)})
     name = "the same sizes again at larger positions"
     yield case(name, mask="L L", later=farther, check="properties", **sizes)
-    # The backward pass needs the weights of its own call, so no gradients are compared.
-    halved = {"inputs": {"factor": 0.5}, "gradients": False, "check": "properties"}
-    yield case("other weights afterwards", later=SecondCall(), **halved, **sizes)
     small, large = {"B": 2, "H": 5, **widths, "Rq": 14}, {"B": 12, "H": 11}
     yield from positions.growth(case, small, large)
 

@@ -8,7 +8,6 @@ from attn_drill.casekit import (
     CaseMaker,
     Projected,
     Scores,
-    SecondCall,
     bad_groups,
     realistic_call,
     shaped,
@@ -57,30 +56,13 @@ ROLES = Normed(kv_heads="Hkv", bias=None)
 
 
 def drive(attention, given):
-    """Call once, or twice on the same object, perhaps with other weights in the second call.
-
-    In the part "initial", describe the first weights.
-    """
+    """Call once, or twice on the same object. In the part "initial", describe the first weights."""
     if "part" in given.inputs:
         return {"first weights of the norms": first_weights(attention)}
     outputs = {"out": call(attention, given.x, given.mask)}
-    if "factor" in given.inputs:
-        multiply_weights(attention, given.factor)
     if "later_x" in given.inputs:
         outputs["later_out"] = call(attention, given.later_x, given.later_mask)
-    if "factor" in given.inputs:
-        multiply_weights(attention, 1 / given.factor)
     return outputs
-
-
-def multiply_weights(attention, factor):
-    """Change all weights in place in training mode, as a step of an optimizer does."""
-    mode = attention.training
-    attention.train()
-    with torch.no_grad():
-        for weight in attention.parameters():
-            weight.mul_(factor)
-    attention.train(mode)
 
 
 def call(attention, x, mask):
@@ -153,9 +135,6 @@ def cases(draw):
     yield case("training mode, causal", mask="causal", **training, **sizes)
     yield from suites.layouts(case, B=3, L=5, H=6, Hkv=2, D=4)
     yield from suites.second_calls(case, **sizes)
-    # The backward pass needs the weights of its own call, so no gradients are compared.
-    halved = {"inputs": {"factor": 0.5}, "gradients": False, "check": "properties"}
-    yield case("other weights afterwards", later=SecondCall(), **halved, **sizes)
     small, large = {"B": 2, "L": 3, "H": 8, "Hkv": 4, "D": 5}, {"B": 7, "L": 9, "H": 36, "Hkv": 6}
     yield from suites.growth(case, "everything", small, large, mask="B H L L")
     small |= {"B": 1, "L": 6, "H": 4, "Hkv": 2}

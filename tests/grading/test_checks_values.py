@@ -130,6 +130,12 @@ DOUBLING_HOOK = f"""{DROPOUT_LAYER}
             "properties",
             "on a second call with new values",
         ),
+        "weights of the first call": (
+            "self.q_proj(x)",
+            "nn.functional.linear(x, self.__dict__.setdefault('first', 1 * self.q_proj.weight))",
+            "properties",
+            "on a second call with new values and other weights",
+        ),
         "one buffer for all results": (
             RETURN,
             ONE_BUFFER,

@@ -289,7 +289,8 @@ def _further_calls(result: CaseResult) -> Outcome:
         if mismatch := result.value_mismatch(place):
             when = "on a third call with the first values, "
             if call.values == "second":
-                when = "on a second call with new values, "
+                weights = " and other weights" if call.weights != 1.0 else ""
+                when = f"on a second call with new values{weights}, "
             return _compared("properties", result, mismatch, when)
     return result.passed("properties")
 

@@ -108,6 +108,8 @@ class PreparedCase:
     cotangents: Mapping[str, Tensor]
     reference: Reference  # computes the expected results
     exact: Any  # the reference's module or function in float64
+    # The factor of all weights in the second call. A power of two changes no digit.
+    second_weights: float = 1.0
     # The smaller case of the same growth probe, if this case is the larger one.
     smaller: PreparedCase | None = None
 
@@ -256,7 +258,10 @@ class Reference:
         if case.probe:
             second = second_lowered = _Results({}, {}, {})
         elif prepared.second is not prepared.inputs:
-            second, second_lowered = self._evaluate(prepared, modules, prepared.second)
+            factor = prepared.second_weights
+            second, second_lowered = self._evaluate(
+                prepared, modules, prepared.second, weights=factor
+            )
         for right, rounded in ((exact, lowered), (second, second_lowered)):
             if right.plain != rounded.plain:
                 raise PackError(
@@ -317,8 +322,9 @@ class Reference:
         modules: Mapping[str, Any],
         inputs: Mapping[str, Any],
         with_gradients: bool = False,
+        weights: float = 1.0,
     ) -> list[_Results]:
-        """Call the reference once in each dtype, with the weights of the case."""
+        """Call the reference once in each dtype, with the weights of the case times a factor."""
         case = prepared.case
         with_gradients = with_gradients and bool(prepared.cotangents)
         results = []
@@ -328,7 +334,7 @@ class Reference:
             if not case.initial:
                 with torch.no_grad():
                     for name, parameter in parameters.items():
-                        parameter.copy_(prepared.parameters[name])
+                        parameter.copy_(prepared.parameters[name]).mul_(weights)
             with self._blame(case), _default_dtype(dtype), torch.set_grad_enabled(with_gradients):
                 outputs, plain = self._outputs(case, implementation, call_inputs)
                 by_name: dict[str, Tensor] = {}

@@ -41,7 +41,6 @@ Purpose = Literal["grade", "lines", "tensors", "gradients", "outputs", "facts"]
 Calls = tuple[Call, ...]
 
 _FIRST, _FIRST_WITH_GRADIENTS = Call(), Call(gradients=True)
-_SECOND = Call("second", is_in_same_memory=True)
 _IN_EVAL_MODE = Call(is_in_eval_mode=True)
 _COUNTED = (Call(observe="cost"),)
 
@@ -64,6 +63,7 @@ def graded_calls(prepared: Sequence[PreparedCase]) -> tuple[Calls, ...]:
     of_cases: list[Calls] = []
     for case in prepared:
         first = _FIRST_WITH_GRADIENTS if case.cotangents else _FIRST
+        second = Call("second", is_in_same_memory=True, weights=case.second_weights)
         if case.case.probe:
             of_cases.append(_COUNTED)
         elif case.case.dropout is not None:
@@ -74,9 +74,9 @@ def graded_calls(prepared: Sequence[PreparedCase]) -> tuple[Calls, ...]:
             # Once for each kind of case, a third call on the first values shows results that are
             # random, or that the second call has spoilt.
             kinds.add(kind)
-            of_cases.append((first, _SECOND, _FIRST))
+            of_cases.append((first, second, _FIRST))
         else:
-            of_cases.append((first, _SECOND))
+            of_cases.append((first, second))
     return tuple(of_cases)
 
 
@@ -280,6 +280,10 @@ def load_case_set(challenge: Challenge, seed: int) -> CaseSet:
             cotangents = _drawn_cotangents(content, case, random)
             second_inputs = _rounded(case, second.inputs)
             prepared.append(replace(usual, second=second_inputs, cotangents=cotangents))
+    # A submission may keep something of its first weights, for example their product.
+    first_plain = next((index for index, case in enumerate(prepared) if _may_train(case)), None)
+    if first_plain is not None:
+        prepared[first_plain] = replace(prepared[first_plain], second_weights=0.5)
     return CaseSet(content, seed, _with_growth(prepared), content.refusals())
 
 
@@ -305,6 +309,13 @@ def load_training(case_set: CaseSet) -> CaseSet | None:
         weights = Draw(case_set.seed, _WEIGHTS)
         prepared = _prepared(content, Reference(content), case, weights)
     return CaseSet(content, case_set.seed, (prepared,), ())
+
+
+def _may_train(prepared: PreparedCase) -> bool:
+    """Return whether a case is a plain call of a module, whose weights may change."""
+    case = prepared.case
+    is_plain = case.check == "values" and case.mode == "eval" and case.dropout is None
+    return is_plain and not case.probe and not case.initial and bool(prepared.parameters)
 
 
 def _prepared(content: Content, reference: Reference, case: Case, weights: Draw) -> PreparedCase:

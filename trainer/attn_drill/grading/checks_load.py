@@ -12,7 +12,7 @@ from attn_drill.grading.comparison import CaseResult, Comparison, frames_of, in_
 from attn_drill.model.case import Refusal
 from attn_drill.model.challenge import SLEEP_FACTOR, Parameter, Signature
 from attn_drill.model.report import Outcome
-from attn_drill.worker.arguments import default_problem, default_problems, renamed
+from attn_drill.worker.arguments import default_problem, other_defaults, renamed
 from attn_drill.worker.layer_matching import (
     assignment_in_words,
     contract_of,
@@ -195,7 +195,9 @@ def defaults(comparison: Comparison) -> Iterator[Outcome]:
     outcomes = [
         Outcome("defaults", "failed", f"{signature.name}: {trouble}.")
         for signature in comparison.case_set.content.signatures
-        for trouble in default_problems(signature, comparison.reply.signatures.get(signature.name))
+        for _, trouble in other_defaults(
+            signature, comparison.reply.signatures.get(signature.name) or ()
+        )
     ]
     yield from outcomes or [Outcome("defaults", "passed")]
 

@@ -92,12 +92,7 @@ def default_problem(want: Parameter, have: FoundParameter) -> str | None:
     return None
 
 
-def default_problems(contract: Signature, actual: Sequence[FoundParameter] | None) -> list[str]:
-    """Return in words how defaults of the learner's callable differ from the contract's."""
-    return [trouble for _, trouble in _other_defaults(contract, actual or ())]
-
-
-def _other_defaults(
+def other_defaults(
     contract: Signature, actual: Sequence[FoundParameter]
 ) -> Iterator[tuple[Parameter, str]]:
     """Yield each argument of the contract with another default, and the difference in words."""
@@ -130,7 +125,7 @@ class _Places:
         self._own_names = renamed(contract, actual)
         self._parameters = {parameter.name: parameter for parameter in parameters}
         # The learner's default is another check's matter: calls get the contract's default.
-        others = [want for want, _ in _other_defaults(contract, actual) if want.has_known_default]
+        others = [want for want, _ in other_defaults(contract, actual) if want.has_known_default]
         self._defaults = {want.name: want.default for want in others}
         self.is_needed = bool(self._own_names or self._defaults) or any(
             have.kind == "POSITIONAL_ONLY" and have.name in self._contract for have in actual

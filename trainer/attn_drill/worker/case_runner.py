@@ -427,8 +427,10 @@ class CaseRunner:
         def produce() -> Any:
             if call.is_in_eval_mode:
                 case.implementation.eval()
+            _multiply_weights(case, call.weights)
             with torch.set_grad_enabled(call.gradients):
                 outputs = self._forward(case, inputs)
+            _multiply_weights(case, 1 / call.weights)
             if call.is_in_eval_mode:
                 case.implementation.train(case.run.mode == "train")
             return outputs
@@ -527,6 +529,16 @@ class CaseRunner:
                 self.table.add(value) if is_sendable(value) else -1,
             )
         return described
+
+
+def _multiply_weights(case: _Case, factor: float) -> None:
+    """Multiply all weights in training mode, as a step of an optimizer changes them."""
+    if factor != 1.0:
+        case.implementation.train()
+        with torch.no_grad():
+            for weight in module_parameters(case.implementation).values():
+                weight.mul_(factor)
+        case.implementation.train(case.run.mode == "train")
 
 
 def _described_parameters(module: nn.Module) -> tuple[dict[str, list[int]], dict[str, str]]:

@@ -81,7 +81,6 @@ DTYPES: dict[str, torch.dtype] = {
         torch.bool,
     )
 }
-_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 Places = Annotated[list[Index], msgspec.Meta(max_length=50)]
 
@@ -91,7 +90,7 @@ _CHUNK = 1 << 20
 
 def name_of(dtype: torch.dtype) -> str:
     """Return the name of a dtype, for example "float32"."""
-    return _NAMES.get(dtype) or str(dtype).removeprefix("torch.")
+    return str(dtype).removeprefix("torch.")
 
 
 class ProtocolError(Exception):
@@ -239,6 +238,7 @@ class Call(msgspec.Struct, frozen=True):
     # True if the inputs are written into the tensors of the call before.
     is_in_same_memory: bool = False
     is_in_eval_mode: bool = False  # of a module in training mode
+    weights: float = 1.0  # the factor of all weights during the call
     observe: Observe = ""
 
 
@@ -592,13 +592,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 def mark(part: str) -> bytes:
-    """Return a mark for the printed output of a submission.
-
-    The grader finds by the marks which part of the run printed a text.
-
-    Args:
-        part: `import`, the index of a run for its first call, or "" for other calls.
-    """
+    """Return the mark in front of what a part of the run prints; see `Hooks.mark_output`."""
     return b"\0" + part.encode() + b"\0"
 
 
