@@ -3,6 +3,7 @@
 from attn_drill.casekit import (
     Projected,
     RotaryMaker,
+    SecondCall,
     bad_groups,
     positions,
     realistic_call,
@@ -70,6 +71,9 @@ def cases(draw):
     yield from suites.zero_tokens(case, positions=None, **sizes)
     yield from suites.layouts(case, **sizes)
     yield from suites.second_calls(case, **sizes)
+    longer = SecondCall(sizes={"L": 11})
+    name = "no positions, a longer sequence afterwards"
+    yield case(name, later=longer, check="properties", **sizes)
     small, large = {"B": 2, "H": 8, "Hkv": 4, "D": 6}, {"B": 7, "H": 36, "Hkv": 12}
     yield from positions.growth(case, small, large)
 
