@@ -1,10 +1,20 @@
 """Tests for the words about dropout."""
 
+from collections.abc import Callable
+
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attn_drill.casekit import dropout_factors, dropout_in_turn
+from attn_drill.casekit import (
+    Draw,
+    branch_factors,
+    branch_words,
+    branches_apart,
+    dropout_factors,
+    dropout_in_turn,
+)
 
 HALF = 0.5
 
@@ -53,3 +63,63 @@ def test_factors_show_rows_and_parts_that_are_dropped_together() -> None:
     third = 0.3
     parts = sum(functional.dropout(x / 2, third) for _ in range(2))
     assert dropout_factors(parts, x, third, 2) == "0, 1/2 / (1 - p), 1 / (1 - p)"
+
+
+class _Block(nn.Module):
+    """Causal attention with dropout, then an MLP, with six heads of two features."""
+
+    def __init__(self, draw: Callable[[Tensor, float], Tensor]) -> None:
+        super().__init__()
+        width = 12
+        self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attn, self.mlp = nn.Module(), nn.Module()
+        self.attn.v_proj, self.attn.o_proj = nn.Linear(width, width), nn.Linear(width, width)
+        self.mlp.fc, self.mlp.proj = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.draw = draw
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the stream [B, L, 12] after both branches."""
+        p = 0.4 if self.training else 0.0
+        v = self.attn.v_proj(self.ln_1(x)).unflatten(-1, (6, 2)).transpose(1, 2)
+        weights = torch.ones(len(x), 6, 3, 3).tril()
+        weights = self.draw(weights / weights.sum(-1, keepdim=True), p)
+        heads = (weights @ v).transpose(1, 2).flatten(-2)
+        x = x + functional.dropout(self.attn.o_proj(heads), p)
+        return x + functional.dropout(self.mlp.proj(self.mlp.fc(self.ln_2(x)).relu()), p)
+
+
+class _Model(nn.Module):
+    def __init__(self, draw: Callable[[Tensor, float], Tensor]) -> None:
+        super().__init__()
+        self.tok_emb, self.ln_f = nn.Embedding(5, 12), nn.Identity()
+        self.blocks = nn.ModuleList([_Block(draw)])
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Return the stream before the head."""
+        x = functional.dropout(self.tok_emb(tokens), 0.4 if self.training else 0.0)
+        return self.ln_f(self.blocks[0](x))
+
+
+@pytest.mark.parametrize(
+    ("shared", "words"),
+    [
+        ((), "none"),
+        ((0,), "of all sequences"),
+        ((1,), "of all heads"),
+        ((2,), "of all queries"),
+    ],
+)
+def test_axes_that_share_a_draw_are_named(shared: tuple[int, ...], words: str) -> None:
+    """The words are those of right dropout exactly if each weight has its own draw."""
+
+    def draw(weights: Tensor, p: float) -> Tensor:
+        shape = [1 if axis in shared else size for axis, size in enumerate(weights.shape)]
+        return weights * functional.dropout(torch.ones(shape), p)
+
+    model = _Model(draw)
+    weights = branches_apart(Draw(3), 1, tok_emb=5)
+    model.load_state_dict(weights, strict=False)
+    tokens = torch.arange(5).repeat(40)[:192].view(64, 3)
+    found = branch_factors(model, lambda: model(tokens), 1, 0.4)
+    assert found == branch_words(1) | {"weights that are dropped together": words}
+    assert not model.training

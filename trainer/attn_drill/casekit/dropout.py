@@ -83,7 +83,7 @@ def dropped_together(
         most = kept.amax(dim=-1)  # how many keys a head keeps; 0 if that is unknown
         several = most[:, :, 1:]  # of the tokens that see several keys
         weights += equal_along((*axes[:2], "", "of all heads"), several, several > 0)
-        # If all queries lose the same keys, the last loses both keys that the query before loses.
+        # If all queries lost the same keys, no query would lose a key that a later query keeps.
         if not bool(((most[:, :, 2] == 3) & (most[:, :, 1] == 1)).any()):
             weights.append("of all queries")
         entries += equal_along(axes, kept > 0, (most > 0)[..., None].expand(kept.shape))
