@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import torch
+from torch import Tensor
 
 from attn_drill.diagnosis._value_graph import (
     Node,
     ValueGraph,
+    equal,
     graph_of,
     have_same_value,
     hold_same_values,
@@ -33,14 +35,16 @@ class ReferenceIndex:
     def __init__(self, graphs: Sequence[ValueGraph], sizes: Mapping[str, int]) -> None:
         self.graphs, self.sizes = graphs, sizes
         self.nodes: list[Node] = []
-        known_keys: set[tuple[object, ...]] = set()
+        # Different masks, for example, may have equal figures.
+        values_by_figures: dict[tuple[object, ...], list[Tensor]] = {}
         for graph in graphs:
             for node in graph.leading_to_outputs:
                 if node.features is None or node.value is None:
                     continue
                 key = (tuple(node.value.shape), *(round(figure, 6) for figure in node.features))
-                if key not in known_keys:
-                    known_keys.add(key)
+                values = values_by_figures.setdefault(key, [])
+                if not any(equal(node.value, value) for value in values):
+                    values.append(node.value)
                     self.nodes.append(node)
         self._scalars = {
             (node.is_float, node.scalar)
