@@ -7,7 +7,8 @@ from attn_drill.grading.case_set import CaseSet
 from attn_drill.grading.grader import Grader
 from attn_drill.model.challenge import Submission
 from attn_drill.model.report import Diagnosis
-from tests.support.diagnosis import CHALLENGES
+from attn_drill.packs import pack_reader
+from tests.support.diagnosis import CHALLENGES, diagnosed
 from tests.support.grading import GPT, diagnoser_of, few_cases, judged, with_mistakes
 
 SDPA = CHALLENGES["sdpa"]
@@ -74,3 +75,25 @@ def test_line_of_a_right_part_is_not_blamed(grader: Grader, mistake: str) -> Non
     diagnosis, _ = diagnosis_of(grader, mistake)
     assert len(diagnosis.mistakes) == 1
     assert diagnosis.first_line is None or diagnosis.first_line.function == "train_step"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("k = self.k_proj(x)", "k = self.q_proj(x)"),
+        ("v = self.v_proj(x)", "v = self.q_proj(x)"),
+    ],
+)
+def test_right_numbers_of_another_step_are_not_called_right(
+    grader: Grader, right: str, wrong: str
+) -> None:
+    """The numbers of q are right, but not in the place of k or v."""
+    challenge = CHALLENGES["kv_cache"]
+    source = pack_reader.solution(challenge).replace(right, wrong)
+    _, found = diagnosed(grader, challenge, source)
+    line = next(number for number, text in enumerate(source.splitlines(), 1) if wrong in text)
+    assert found.layout == f"line {line} makes q again"
+    assert found.start == line
+    assert line not in [operand.line for operand in found.operands]
+    assert found.first_line is not None
+    assert " @ " in found.first_line.text

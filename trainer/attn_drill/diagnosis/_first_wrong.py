@@ -6,7 +6,7 @@ no right answer makes the same results.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import filterfalse
 
@@ -39,6 +39,8 @@ class FirstWrong:
     operands: tuple[Node, ...]
     # Whether right answers do another step before they use an operand like this.
     is_early: bool
+    # A copy of another step's value in the place of an operand, and the name of that value.
+    misplaced: tuple[Node, str] | None = None
 
 
 def first_wrong(matching: Matching, outputs: Iterable[str]) -> FirstWrong | None:
@@ -55,7 +57,10 @@ def first_wrong(matching: Matching, outputs: Iterable[str]) -> FirstWrong | None
         if is_computed and matching.is_right(operand) and operand not in operands:
             operands.append(operand)
     is_early = any(_is_early(matching, node, operand) for operand in operands)
-    return FirstWrong(node, _lines_of(matching, node), tuple(operands), is_early)
+    misplaced = _misplaced(matching, node, operands)
+    if misplaced is not None:
+        operands = [operand for operand in operands if operand.source is not misplaced[0]]
+    return FirstWrong(node, _lines_of(matching, node), tuple(operands), is_early, misplaced)
 
 
 def wrong_entries(matching: Matching, outputs: Iterable[str]) -> list[Node]:
@@ -148,6 +153,48 @@ def _lines_of(matching: Matching, node: Node) -> tuple[int, ...]:
     ):
         lines = lines[1:]
     return lines
+
+
+def _misplaced(matching: Matching, node: Node, operands: Sequence[Node]) -> tuple[Node, str] | None:
+    """Return an operand that makes the value of an earlier step again, and that value's name.
+
+    Right answers make this value once. They compute a result of this kind from all other operands
+    and from a value that does not depend on this operand, for example from `v` instead of `q`.
+    """
+    kind, found = _kind(node), None
+    for graph in matching.right.graphs if len(operands) > 1 else ():
+        for user in (other for other in graph.nodes if _kind(other) == kind):
+            left = [parent.source for parent in comparable_parents(user)]
+            missing: list[Node] = []
+            for operand in operands:
+                value = operand.source
+                same = [parent for parent in left if matching.have_same_value(value, parent)]
+                if same:
+                    left.remove(same[0])
+                else:
+                    missing.append(value)
+            if not missing:
+                return None
+            if len(missing) > 1 or found is not None or not _is_copy(matching, missing[0]):
+                continue
+            twins = [other for other in graph.nodes if matching.have_same_value(missing[0], other)]
+            name = next((twin.name for twin in twins if twin.name), "")
+            is_made_once = len({twin.source for twin in twins}) == 1
+            if name and is_made_once and set(twins).isdisjoint(leading_to(left)):
+                found = missing[0], name
+    return found
+
+
+def _is_copy(matching: Matching, node: Node) -> bool:
+    """Return whether an earlier line of the submission has computed the same value."""
+    return any(
+        other.lines and other.source is not node and matching.have_same_value(node, other)
+        for other in matching.graph.nodes[: node.index]
+    )
+
+
+def _kind(node: Node) -> str:
+    return _KINDS.get(node.operation, node.operation)
 
 
 def _is_early(matching: Matching, node: Node, operand: Node) -> bool:

@@ -81,11 +81,18 @@ class Locator:
             # The missing step may be anywhere after the start of the function.
             before = [function_lines(self._source, end).start]
         start = max(before, default=end)
+        other_value = None
+        if not mistakes and first.misplaced is not None:
+            operand, name = first.misplaced
+            other_value = f"line {operand.line} makes {name} again"
+            if operand.lines[1:] == first.lines[1:]:
+                start = operand.line
         place = Diagnosis(
             first_line=self.frame(end),
             start=None if start == end else start,
             missing=is_missing,
             case=recorded.index + 1,
+            layout=other_value,
             operands=tuple(_operand(node, matching) for node in first.operands),
         )
         value = _result_of_line(recorded.graph, first).value
@@ -103,7 +110,7 @@ class Locator:
             place,
             made_shape=name_shape(tuple(value.shape), sizes),
             rearranged=_shape(source, sizes) if is_rearranged else "",
-            layout=related,
+            layout=other_value or related,
         )
         return place, first
 
