@@ -82,19 +82,19 @@ def dropped_together(
         kept = (attention * keys * (1 - p) ** 2).round().reshape(*attention.shape[:-1], 2, 2)
         most = kept.amax(dim=-1)  # how many keys a head keeps; 0 if that is unknown
         several = most[:, :, 1:]  # of the tokens that see several keys
-        weights += equal_along((*axes[:2], "", "of all heads"), several, several > 0)
+        weights += _equal_along((*axes[:2], "", "of all heads"), several, several > 0)
         # If all queries lost the same keys, no query would lose a key that a later query keeps.
         if not bool(((most[:, :, 2] == 3) & (most[:, :, 1] == 1)).any()):
             weights.append("of all queries")
-        entries += equal_along(axes, kept > 0, (most > 0)[..., None].expand(kept.shape))
+        entries += _equal_along(axes, kept > 0, (most > 0)[..., None].expand(kept.shape))
         are_alike = are_alike and bool(((kept == most[..., None]) | (kept == 0)).all())
     for other in others:
-        entries += equal_along(axes, other != 0, torch.ones_like(other) > 0)
+        entries += _equal_along(axes, other != 0, torch.ones_like(other) > 0)
     found = (", ".join(dict.fromkeys(names)) or "none" for names in (weights, entries))
     return dict(zip(TOGETHER, (*found, str(are_alike)), strict=True))
 
 
-def equal_along(axes: Sequence[str], values: Tensor, known: Tensor) -> list[str]:
+def _equal_along(axes: Sequence[str], values: Tensor, known: Tensor) -> list[str]:
     """Return the names of the axes along which all known neighbours are equal.
 
     Args:
@@ -102,7 +102,7 @@ def equal_along(axes: Sequence[str], values: Tensor, known: Tensor) -> list[str]
         known: bool, in the shape of `values`: whether an entry shows what was dropped.
 
     >>> kept = torch.tensor([[True, False], [True, False]])
-    >>> equal_along(("of all tokens", "of all heads"), kept, torch.ones(2, 2) > 0)
+    >>> _equal_along(("of all tokens", "of all heads"), kept, torch.ones(2, 2) > 0)
     ['of all tokens']
     """
     names: list[str] = []
@@ -156,7 +156,7 @@ def branch_words(blocks: int) -> dict[str, str]:
 def branch_factors(
     model: nn.Module, feed: Callable[[], object], blocks: int, p: float
 ) -> dict[str, str]:
-    """Return in words how dropout acts on the parts of a small GPT, as `branch_words` does.
+    """Return in words how dropout acts on the parts of a small GPT; see `branch_words`.
 
     Args:
         model: has the weights of `branches_apart`, and ln_f reads its stream.

@@ -56,10 +56,10 @@ def first_wrong(matching: Matching, outputs: Iterable[str]) -> FirstWrong | None
         is_computed = operand.lines and operand.inputs
         if is_computed and matching.is_right(operand) and operand not in operands:
             operands.append(operand)
-    is_early = any(_is_early(matching, node, operand) for operand in operands)
     misplaced = _misplaced(matching, node, operands)
     if misplaced is not None:
         operands = [operand for operand in operands if operand.source is not misplaced[0]]
+    is_early = any(_is_early(matching, node, operand) for operand in operands)
     return FirstWrong(node, _lines_of(matching, node), tuple(operands), is_early, misplaced)
 
 
