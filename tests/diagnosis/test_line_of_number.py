@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 import torch
 
-from attn_drill.diagnosis._named_line import line_of_number
+from attn_drill.diagnosis._named_line import lines_of_number
 from attn_drill.diagnosis._recorded_case import RecordedCase
 from attn_drill.diagnosis._value_graph import Node, ValueGraph
 
@@ -41,7 +41,9 @@ def graph(*steps: tuple[str, tuple[int, ...], float]) -> ValueGraph:
 def line_in(own: ValueGraph, mistaken: ValueGraph, right: ValueGraph) -> int | None:
     """Return the line in the file; the changed line of the reference is line 5."""
     recorded = RecordedCase(0, cast(Any, None), own, [right], ("out",), is_right_alone=False)
-    return line_of_number(recorded, [node for node in mistaken.nodes if node.line == 5], SOURCE)
+    changed = [node for node in mistaken.nodes if node.line == 5]
+    lines = lines_of_number(recorded, changed, SOURCE)
+    return None if lines is None else lines[1]
 
 
 RIGHT = graph(("div", (5,), 2.0))

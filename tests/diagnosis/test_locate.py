@@ -97,3 +97,82 @@ def test_right_numbers_of_another_step_are_not_called_right(
     assert line not in [operand.line for operand in found.operands]
     assert found.first_line is not None
     assert " @ " in found.first_line.text
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize(
+    ("challenge", "right", "wrong", "span"),
+    [
+        pytest.param(
+            "sliding_window",
+            "distance >= 0",
+            "distance >= -1",
+            ["distance >= -1"],
+            id="a mask that is made from no input is blamed itself",
+        ),
+        pytest.param(
+            "decoder_block",
+            "memory_mask[:, None, None, :]",
+            "~memory_mask[:, None, None, :]",
+            ["~memory_mask"],
+            id="a mask may be the opposite of the right mask",
+        ),
+        pytest.param(
+            "attention_sink",
+            "q.shape[1], q.shape[-1]",
+            "q.shape[1], k.shape[-2]",
+            ["k.shape[-2]", "math.sqrt(head_dim)"],
+            id="a number is wrong where a line before binds it",
+        ),
+        pytest.param(
+            "stable_softmax",
+            "x.amax(dim=dim, keepdim=True)",
+            "x.max()",
+            ["x.max()"],
+            id="a single entry cannot be compared",
+        ),
+        pytest.param(
+            "tree_attention/lists_of_ancestors",
+            "visible[node][ancestor]",
+            "visible[ancestor][node]",
+            ["visible[ancestor][node]"],
+            id="lists of Python become a tensor later",
+        ),
+    ],
+)
+def test_span_contains_the_mistake(
+    grader: Grader, challenge: str, right: str, wrong: str, span: list[str]
+) -> None:
+    """The span has all lines that may be wrong, and few others."""
+    name, _, other = challenge.partition("/")
+    source = pack_reader.solution(CHALLENGES[name])
+    if other:
+        source = pack_reader.read_text(CHALLENGES[name].solutions / "also_right" / f"{other}.py")
+    assert right in source
+    _, found = diagnosed(grader, CHALLENGES[name], source.replace(right, wrong))
+    assert found.span is not None
+    first, last = found.span
+    lines = source.replace(right, wrong).splitlines()[first - 1 : last]
+    assert [text for text in span if not any(text in line for line in lines)] == []
+    assert len(lines) <= 9
+
+
+def test_layer_that_a_failure_names_is_shown(grader: Grader) -> None:
+    """The module has a bias that the contract does not have."""
+    challenge = CHALLENGES["swiglu"]
+    right = "self.up_proj = nn.Linear(dim, hidden_dim, bias=False)"
+    source = pack_reader.solution(challenge)
+    assert right in source
+    _, found = diagnosed(
+        grader, challenge, source.replace(right, right.replace(", bias=False", ""))
+    )
+    assert found.first_line is not None
+    assert "self.up_proj" in found.first_line.text
+
+
+def test_mask_is_not_called_right(grader: Grader) -> None:
+    """A mask equals its opposite, because masks have two notations."""
+    challenge = CHALLENGES["decoder_block"]
+    source = pack_reader.solution(challenge)
+    _, found = diagnosed(grader, challenge, source.replace("memory_mask[:,", "~memory_mask[:,"))
+    assert [operand.name for operand in found.operands if "mask" in operand.name] == []

@@ -4,6 +4,7 @@ import torch
 
 from attn_drill.diagnosis._value_graph import (
     comparable_parents,
+    features,
     graph_of,
     have_same_value,
     leading_to,
@@ -32,6 +33,12 @@ def test_memory_that_nothing_has_written_has_no_value() -> None:
     )
     unwritten, written = graph_of(run_reply, tensors).nodes
     assert (unwritten.value, written.value is not None) == (None, True)
+
+
+def test_empty_tensor_cannot_be_recognised() -> None:
+    """So it is never the first wrong value."""
+    assert features(torch.zeros(2, 0)) is None
+    assert features(torch.zeros(0, dtype=torch.bool)) is None
 
 
 def test_ancestors_without_a_value_are_skipped() -> None:

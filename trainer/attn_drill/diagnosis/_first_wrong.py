@@ -84,8 +84,12 @@ def _first_node(matching: Matching, outputs: Iterable[str]) -> Node | None:
         return known_wrong
     wrong = [node for node in sorted(region) if node.lines]
     comparable = [node for node in wrong if node.is_comparable]
-    if not comparable:
-        return wrong[0] if len({node.line for node in wrong}) == 1 else None
+    if not comparable:  # for example a mask that hides everything
+        if len({node.line for node in wrong}) == 1:
+            return wrong[0]
+        ends = matching.graph.outputs
+        makers = {ends[name].source for name in outputs if name in ends}
+        return min(makers.intersection(wrong), default=None)
     comparable = [node for node in comparable if not _is_part(matching, node)] or comparable
     known_wrong = next(filter(matching.is_known_wrong, comparable), None)
     if known_wrong is not None and not known_wrong.origins:
@@ -95,7 +99,27 @@ def _first_node(matching: Matching, outputs: Iterable[str]) -> Node | None:
     all_counted = set(counted)
     entries = [node for node in counted if all_counted.isdisjoint(comparable_parents(node))]
     first = min(entries or counted)
-    return first if known_wrong is None else min(known_wrong, first)
+    if known_wrong is not None:
+        first = min(known_wrong, first)
+    return min(_wrong_masks(matching, first), default=first)
+
+
+def _wrong_masks(matching: Matching, first: Node) -> set[Node]:
+    """Return the wrong masks from no input with which a wrong value is computed directly."""
+    starts = []
+    for parent in comparable_parents(first):
+        if parent.is_mask and not parent.origins and _fits(parent, first):
+            starts.append(parent)
+    reached = reachable(starts, lambda node: () if matching.is_right(node) else node.parents)
+    return {node for node in reached if node.is_mask and node.lines and not matching.is_right(node)}
+
+
+def _fits(node: Node, result: Node) -> bool:
+    """Return whether a value is spread over a result, as a mask over scores."""
+    if node.value is None or result.value is None:
+        return False
+    pairs = zip(reversed(node.value.shape), reversed(result.value.shape), strict=False)
+    return all(size in (1, of_result) for size, of_result in pairs)
 
 
 def _opposite(matching: Matching, outputs: Iterable[str]) -> Node | None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from attn_drill.diagnosis._first_wrong import FirstWrong, first_wrong
 from attn_drill.diagnosis._milestones import MilestoneProgress
-from attn_drill.diagnosis._named_line import depth_of, is_omission, patched_lines
+from attn_drill.diagnosis._named_line import (
+    MOST_LINES,
+    depth_of,
+    has_other_number,
+    is_omission,
+    patched_lines,
+    start_of_number,
+)
 from attn_drill.diagnosis._output_relation import relation
 from attn_drill.diagnosis._recorded_case import Matching, RecordedCase, Reruns
 from attn_drill.diagnosis._source_lines import (
@@ -20,9 +27,11 @@ from attn_drill.diagnosis._source_lines import (
     gradient_cut_line,
     growth,
     innermost_loop,
+    line_of_layer,
     line_of_rounded_angle,
+    uses_before,
 )
-from attn_drill.diagnosis._value_graph import Node, ValueGraph, graphs_of
+from attn_drill.diagnosis._value_graph import Node, ValueGraph, graphs_of, reachable
 from attn_drill.diagnosis.patched_references import PatchedReferences
 from attn_drill.grading.case_set import Purpose
 from attn_drill.grading.grader import Judgement
@@ -70,17 +79,19 @@ class Locator:
         is_missing = first.is_early
         if mistakes:
             is_missing = any(is_omission(reference, mistake) for mistake in mistakes)
-        before = _lines_before(first)
-        if mistaken is not None and len(mistakes) == 1 and not before:
+        start = _start(first, matching, self._source)
+        if mistaken is not None and len(mistakes) == 1 and start is None:
             # The mistake may be in the call, rather than in the called function.
             depth = depth_of(mistaken, patched_lines(reference, mistakes[0]))
             first = replace(first, lines=first.lines[-(depth or 0) :])
-            before = _lines_before(first)
+            start = _start(first, matching, self._source)
         end = first.lines[0]
-        if not before and is_missing:
+        if start is None and is_missing:
             # The missing step may be anywhere after the start of the function.
-            before = [function_lines(self._source, end).start]
-        start = max(before, default=end)
+            start = function_lines(self._source, end).start
+        start = start or end
+        if is_missing and start == end:
+            start = max(function_lines(self._source, end).start, end - 1)
         other_value = None
         if not mistakes and first.misplaced is not None:
             operand, name = first.misplaced
@@ -93,7 +104,7 @@ class Locator:
             missing=is_missing,
             case=recorded.index + 1,
             layout=other_value,
-            operands=tuple(_operand(node, matching) for node in first.operands),
+            operands=tuple(_operand(node, matching) for node in first.operands if not node.is_mask),
         )
         value = _result_of_line(recorded.graph, first).value
         if value is None or not value.dim():
@@ -129,6 +140,8 @@ class Locator:
             line = first.frames[-1].line
         elif first.check == "bad sizes":
             line = first_division(self._source, self._case_set.challenge.entry[0])
+        elif first.check == "parameters":
+            line = line_of_layer(self._source, first.message)
         elif first.number is None:
             return Diagnosis()
         elif first.check == "vectorised":
@@ -171,15 +184,43 @@ class Locator:
         return growth(graphs_of(self._reruns.run(pair, "lines")))
 
 
-def _lines_before(first: FirstWrong) -> list[int]:
-    """Return the lines of the same call that make the operands of the first wrong value."""
-    line, *calls = first.lines
-    lines = []
-    for operand in first.operands:
-        depth = len(operand.lines) - len(calls)
-        if depth > 0 and list(operand.lines[depth:]) == calls and operand.lines[depth - 1] <= line:
-            lines.append(operand.lines[depth - 1])
-    return lines
+def _start(first: FirstWrong, matching: Matching, source: str) -> int | None:
+    """Return the first line of the span that ends at the first wrong value; None if unknown.
+
+    This is the last line of the same call that makes a right operand. An operand that no right
+    answer makes, or a mask, may be wrong itself, so its line belongs to the span.
+    """
+    lines = first.lines
+
+    def line_here(node: Node) -> int:
+        """Return the line of this call that makes a node, or 0."""
+        here = node.lines[-len(lines) :]
+        is_here = len(here) == len(lines) and here[1:] == lines[1:] and here[0] <= lines[0]
+        return here[0] if is_here else 0
+
+    def further(node: Node) -> Iterable[Node]:
+        passes = matching.is_doubtful(node) or (
+            line_here(node) == lines[0] and (node.is_layout or node.is_mask)
+        )
+        return node.parents if passes else ()
+
+    right: set[int] = set()
+    doubtful: set[int] = set()
+    for node in reachable(first.node.parents, further):
+        line = line_here(node)
+        if not line or node.is_input or node.is_number:
+            continue
+        if matching.is_doubtful(node) or node.is_mask:
+            doubtful.add(line)
+        elif node.inputs and node.is_comparable and not (node.is_layout and line == lines[0]):
+            right.add(line)
+    if has_other_number(first.node, matching.right.graphs):
+        doubtful.add(start_of_number(matching.graph, lines, source))
+    if first.node.source.operation == "lift_fresh":  # a tensor of Python data
+        doubtful.update(uses_before(source, lines[0]))
+    last = max(right, default=0)
+    near = [line for line in (*doubtful, last) if line >= max(1, lines[0] - MOST_LINES)]
+    return min(near, default=last) or None
 
 
 def _result_of_line(graph: ValueGraph, first: FirstWrong) -> Node:

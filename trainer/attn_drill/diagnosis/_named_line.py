@@ -24,9 +24,14 @@ from attn_drill.diagnosis._value_graph import Node, ValueGraph, have_same_value,
 from attn_drill.model.challenge import Mistake
 from attn_drill.packs.mistakes import lines_of, patch_all
 
+MOST_LINES = 8  # of a span before its last line: a reader sees them at once
+_WORD = re.compile(r"\w+")
 
-def line_of_number(recorded: RecordedCase, changed: Iterable[Node], source: str) -> int | None:
-    """Return the line that makes or passes on the wrong number of a mistake first; None if unknown.
+
+def lines_of_number(
+    recorded: RecordedCase, changed: Iterable[Node], source: str
+) -> tuple[int, int] | None:
+    """Return the lines that make or pass on the wrong number of a mistake first; None if unknown.
 
     Example: a constructor stores a wrong scale, and another line multiplies by it.
 
@@ -53,8 +58,29 @@ def line_of_number(recorded: RecordedCase, changed: Iterable[Node], source: str)
         if any(_is_one_of(number, used) for number in _numbers([node])):
             is_argument = node.is_number and node.line in functions
             calls = node.lines[1:] if is_argument else node.lines
-            return calls[0] if calls else None  # the case gave the number
+            if not calls:  # the case gave the number
+                return None
+            return start_of_number(recorded.graph, calls, source), calls[0]
     return None
+
+
+def start_of_number(graph: ValueGraph, lines: tuple[int, ...], source: str) -> int:
+    """Return the first line of the same call that makes a number with which a line computes."""
+    text, (line, *calls) = source.splitlines(), lines
+    start, names = line, set(_WORD.findall(text[line - 1]))
+    for node in reversed(graph.nodes):
+        here, *outside = node.lines or (0,)
+        is_before = line - MOST_LINES <= here < line and outside == calls
+        if is_before and node.is_number and node.name in names:
+            start = min(start, here)
+            names.update(_WORD.findall(text[here - 1]))
+    return start
+
+
+def has_other_number(node: Node, right_graphs: Iterable[ValueGraph]) -> bool:
+    """Return whether an operation computes with a number that no right answer has."""
+    usual = {number for graph in right_graphs for number in _numbers(graph.nodes)}
+    return not all(_is_one_of(number, usual) for number in node.numbers)
 
 
 def _numbers(nodes: Iterable[Node]) -> Iterator[float]:
@@ -249,15 +275,18 @@ class NamedMistake:
         self._patched = patched_lines(reference, mistake)
         self._changed = [node for node in mistaken.nodes if node.line in self._patched]
 
-    def line(self, first: FirstWrong | None, *, is_missing: bool) -> int | None:
-        """Return the line of the mistake; None if the first wrong value shows it as well."""
+    def lines(self, first: FirstWrong | None, *, is_missing: bool) -> tuple[int, int] | None:
+        """Return the first and the last line; None if the first wrong value shows them as well."""
+        numbered = lines_of_number(self.recorded, self._changed, self.source) if first else None
+        line = None if numbered else self._line(first, is_missing=is_missing)
+        return numbered if line is None else (line, line)
+
+    def _line(self, first: FirstWrong | None, *, is_missing: bool) -> int | None:
         if first is None:
             return self._line_without_wrong_value()
-        line = line_of_number(self.recorded, self._changed, self.source)
-        if line is None:
-            wrong_source = patch_all(self._reference, [self._mistake], "")
-            graph, source = self.recorded.graph, self.source
-            line = line_of_condition(wrong_source, self._patched, source, graph, first.node)
+        wrong_source = patch_all(self._reference, [self._mistake], "")
+        graph, source = self.recorded.graph, self.source
+        line = line_of_condition(wrong_source, self._patched, source, graph, first.node)
         if line is None:
             line = self._line_of_parts(first)
         if line is None and self.recorded.right.has(first.node):  # in another layout

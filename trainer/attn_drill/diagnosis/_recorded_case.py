@@ -108,13 +108,21 @@ class Matching:
     def is_right(self, node: Node) -> bool:
         """Return whether a node is an input, or a right answer makes the same value.
 
-        If the known mistake makes the value and the reference does not, the value is more likely a
-        result of the mistake than a step of another right answer.
+        Of a value that only the mistake and other answers than the reference make, the mistake is
+        the more likely source, except for a number or a table that is made from no input: other
+        answers compute those in other steps.
         """
         if node.is_input or not self.right.has(node):
             return node.is_input
-        is_of_mistake = not node.is_number and self._wrong.has(node)
-        return not is_of_mistake or self._of_reference.has(node)
+        return not (node.origins or node.is_mask) or not self._is_of_mistake(node)
+
+    def is_doubtful(self, node: Node) -> bool:
+        """Return whether a node is neither an input nor certainly right."""
+        return not node.is_input and (not self.right.has(node) or self._is_of_mistake(node))
+
+    def _is_of_mistake(self, node: Node) -> bool:
+        """Return whether the known mistake makes the same value, and the reference does not."""
+        return not node.is_number and self._wrong.has(node) and not self._of_reference.has(node)
 
     def is_known_wrong(self, node: Node) -> bool:
         """Return whether the known mistake makes the same value, and no right answer does."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -70,6 +71,32 @@ def first_division(source: str, entry: str) -> int | None:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Div)
     ]
     return min(lines, default=None)
+
+
+def uses_before(source: str, line: int) -> set[int]:
+    """Return the lines of the same function before a line that use a variable of this line."""
+    tree = ast.parse(source)
+    function = function_around(tree, line) or tree
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    bound = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    here = {name.id for name in names if name.lineno == line}
+    return {name.lineno for name in names if name.id in here & bound and name.lineno < line}
+
+
+def line_of_layer(source: str, message: str) -> int | None:
+    """Return the line that makes the first layer that a message names; None if none is found.
+
+    >>> line_of_layer("self.q_proj = nn.Linear(8, 4)", "your module has attn.q_proj.bias [4]")
+    1
+    """
+    lines = {
+        target.attr: target.lineno
+        for node in ast.walk(ast.parse(source))
+        for target in (node.targets if isinstance(node, ast.Assign) else ())
+        if isinstance(target, ast.Attribute)
+    }
+    layers = re.findall(r"(\w+)(?:\.weight|\.bias| \[)", message)
+    return next((lines[layer] for layer in layers if layer in lines), None)
 
 
 def gives_a_constant(source: str, call: int, line: int) -> bool:

@@ -44,6 +44,8 @@ def features(tensor: Tensor) -> tuple[float, ...] | None:
 
     Returns None if the tensor has too few distinct values to be recognised.
     """
+    if not tensor.numel():
+        return None
     flat = tensor.detach().to(torch.float64).flatten()
     first = flat[:_MOST_LOOKED_AT].tolist()
     is_telling = len(set(first)) >= _FEW and any(
@@ -55,7 +57,7 @@ def features(tensor: Tensor) -> tuple[float, ...] | None:
         return (share, share, 1.0, 0.0, -1.0) if share else None
     size = flat.abs()
     hidden = 0.0
-    if not flat.numel() or not float(size.max()) < HIDDEN:
+    if not float(size.max()) < HIDDEN:
         is_visible = size < HIDDEN
         hidden = 1 - float(is_visible.to(torch.float64).mean())
         flat, size = flat[is_visible], size[is_visible]
@@ -330,6 +332,10 @@ class Node:
     @property
     def is_float(self) -> bool:
         return self.value is not None and self.value.is_floating_point()
+
+    @property
+    def is_mask(self) -> bool:
+        return self.core is not None and self.core.pattern is not None
 
     @property
     def is_comparable(self) -> bool:

@@ -365,7 +365,7 @@ class _Diagnosis:
             return None
         start, line, is_missing = lines
         if not by_text and line_found is not None and line in function_lines(source, line_found):
-            start = min(line, line_found)
+            start = min(start, line_found)
         return Diagnosis(
             first_line=self._locator.frame(line),
             start=None if start == line else start,
@@ -378,7 +378,8 @@ class _Diagnosis:
     ) -> tuple[int, int, bool] | None:
         """Return the first and the last line of a mistake, and whether a step is missing there."""
         recorded = self._recorded
-        if place.first_line is None or self._first.check == "runs":
+        is_guess = first_wrong is not None and not first_wrong.node.is_comparable
+        if place.first_line is None or self._first.check == "runs" or is_guess:
             index, first_wrong = self._index_that_runs, None
         else:
             index = recorded.index if recorded and first_wrong else None
@@ -393,8 +394,8 @@ class _Diagnosis:
         named = NamedMistake(recorded, mistaken, self._references.source, mistake, source)
         if place.first_line is None and (gap := named.gap()):
             return *gap, True
-        line = named.line(first_wrong, is_missing=place.missing)
-        return None if line is None else (line, line, False)
+        lines = named.lines(first_wrong, is_missing=place.missing)
+        return None if lines is None else (*lines, False)
 
     @property
     def _index_that_runs(self) -> int | None:
