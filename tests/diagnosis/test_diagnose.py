@@ -387,7 +387,7 @@ CAUSES = [
             ),
         ],
         ["cache-of-repeated-heads"],
-        "cache = (keys, values)",
+        "return out, cache",
         id="repeated heads in the cache",
     ),
     pytest.param(

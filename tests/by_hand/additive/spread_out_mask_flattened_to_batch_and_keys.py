@@ -1,5 +1,4 @@
 # mistakes: mask-flattened-to-batch-and-keys
-# diagnosis: line elsewhere
 """One operation a line, both sides expanded by hand."""
 
 import torch

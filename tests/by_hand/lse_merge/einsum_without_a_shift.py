@@ -1,5 +1,4 @@
 # mistakes: nothing-subtracted
-# diagnosis: no line
 """Plain denominators and einsum."""
 
 import torch

@@ -1,5 +1,5 @@
 # mistakes: block-sum-of-the-block-maximum
-# diagnosis: line elsewhere, not named
+# diagnosis: not named
 """A nested function returns the maximum and the sum of a block."""
 
 import torch

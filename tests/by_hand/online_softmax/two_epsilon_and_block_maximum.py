@@ -1,5 +1,5 @@
 # mistakes: block-sum-of-the-block-maximum, sum-with-a-large-epsilon
-# diagnosis: not named, line elsewhere
+# diagnosis: not named
 """Short names, all steps in one loop."""
 
 import torch

@@ -1,5 +1,4 @@
 # mistakes: maximum-starts-at-zero
-# diagnosis: no line
 """The running values have no last axis; it is added when it is needed."""
 
 import torch

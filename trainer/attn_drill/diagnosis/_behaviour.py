@@ -32,6 +32,7 @@ class Observed:
     behaviour: Behaviour  # outputs or exception
     # Another call on the same inputs gives other values.
     is_random: bool
+    is_repeated: bool  # whether there was another call on the same inputs
     is_wrong: bool
     # The result differs from the right result by more than rounding, so the case can distinguish a
     # known mistake from a right answer.
@@ -87,7 +88,7 @@ def _observed(result: CaseResult) -> Observed:
     failure = reply.failure
     if failure is not None and failure.phase != "forward with gradients":
         behaviour = Behaviour(f"{failure.type}: {failure.message}", {})
-        return Observed(result.index, dtype, behaviour, False, True, True, is_extreme)
+        return Observed(result.index, dtype, behaviour, False, False, True, True, is_extreme)
     outputs = _outputs(result, reply.outputs)
     repeated = _outputs(result, result.repeated().outputs)
     is_random = bool(repeated) and not all(
@@ -105,6 +106,7 @@ def _observed(result: CaseResult) -> Observed:
         dtype=dtype,
         behaviour=Behaviour(None, outputs),
         is_random=is_random,
+        is_repeated=bool(repeated),
         is_wrong=is_wrong,
         is_clear=is_wrong and is_clear,
         is_extreme=is_extreme,
@@ -249,7 +251,8 @@ class Agreement:
         if other is None or other.failure is not None or behaviour.failure is not None:
             return Likeness.DIFFERENT
         have_same_shapes = has_same_shapes(behaviour, other)
-        if observed.is_random:  # another style may draw in another order
+        # Another style may draw in another order.
+        if observed.is_random or (other.draws and not observed.is_repeated):
             return Likeness.POSSIBLE if other.draws and have_same_shapes else Likeness.DIFFERENT
         if not observed.is_wrong or self.is_right(ids, observed.index):
             return Likeness.DIFFERENT
