@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from collections.abc import Mapping
@@ -214,12 +215,38 @@ class Agreement:
     def __init__(self, references: PatchedReferences, comparison: Comparison) -> None:
         self.references, self.comparison = references, comparison
         self.case_set = comparison.case_set
-        self.observed_cases = observe(comparison)
+        self._observe(observe(comparison))
+
+    def _observe(self, observed_cases: list[Observed]) -> None:
+        self.observed_cases = observed_cases
         self.random = {each.index for each in self.observed_cases if each.is_random}
         # A right answer gives another result in these cases.
         self.wrong_cases = [each for each in self.observed_cases if each.is_wrong]
         # An exception alone may have many reasons.
         self.has_wrong_values = any(each.behaviour.failure is None for each in self.wrong_cases)
+
+    def with_other_draws(self) -> Agreement | None:
+        """Return the agreement if the submission draws in another order; None if none can show it.
+
+        In a case with a single call, equal draws are no sign of a random result.
+        """
+        drawing = [
+            each.index
+            for each in self.observed_cases
+            if not (each.is_random or each.is_repeated)
+            and (right := self.references.behaviour((), each.index)) is not None
+            and right.draws
+        ]
+        if not drawing:
+            return None
+        other = copy.copy(self)
+        other._observe(
+            [
+                replace(each, is_random=each.is_random or each.index in drawing)
+                for each in self.observed_cases
+            ]
+        )
+        return other
 
     def agrees(self, ids: Ids) -> bool:
         """Return whether mistakes may explain all cases, and not only by chance.
@@ -251,8 +278,7 @@ class Agreement:
         if other is None or other.failure is not None or behaviour.failure is not None:
             return Likeness.DIFFERENT
         have_same_shapes = has_same_shapes(behaviour, other)
-        # Another style may draw in another order.
-        if observed.is_random or (other.draws and not observed.is_repeated):
+        if observed.is_random:  # another style may draw in another order
             return Likeness.POSSIBLE if other.draws and have_same_shapes else Likeness.DIFFERENT
         if not observed.is_wrong or self.is_right(ids, observed.index):
             return Likeness.DIFFERENT

@@ -205,7 +205,9 @@ class _Diagnosis:
         ids = planted or self.single_mistake()
         recorded = self._recorded
         if not ids and self._search.may_be_a_pair and not self._keeps_state:
-            ids = find_pair(self._agreement, len(recorded.reference.nodes) if recorded else 0)
+            ids = find_pair(
+                self._search.agreement, len(recorded.reference.nodes) if recorded else 0
+            )
         in_order = sorted(ids, key=lambda mistake: self._references.lines(mistake).start)
         mistakes = tuple(self._references.mistakes[mistake] for mistake in in_order)
         place, first_wrong = self._place(ids, mistakes)
