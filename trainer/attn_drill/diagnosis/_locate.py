@@ -93,9 +93,10 @@ class Locator:
         if is_missing and start == end:
             start = max(function_lines(self._source, end).start, end - 1)
         other_value = None
-        if not mistakes and first.misplaced is not None:
+        if first.misplaced is not None:
             operand, name = first.misplaced
-            other_value = f"line {operand.line} makes {name} again"
+            if not mistakes:
+                other_value = f"line {operand.line} makes {name} again"
             if operand.lines[1:] == first.lines[1:]:
                 start = operand.line
         place = Diagnosis(
