@@ -1,5 +1,4 @@
-# mistakes: old-exponentials-in-the-result
-# diagnosis: not named
+# mistakes: exponentials-kept-without-the-correction
 """The exponentials are kept in place of the blocks."""
 
 import torch
