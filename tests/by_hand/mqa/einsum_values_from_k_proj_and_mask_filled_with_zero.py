@@ -1,5 +1,4 @@
 # mistakes: values-from-k-proj, mask-filled-with-zero
-# diagnosis: line elsewhere
 """Einsum leaves the head axis of keys and values away; softmax in float32."""
 
 import torch

@@ -104,18 +104,12 @@ class MistakeSearch:
         """
         if self._fails_before_values() or not self.agreement.wrong_cases:
             return self.only_match(self._candidates())
-        singles = self._agreeing()
-        if not singles and (other_draws := self.agreement.with_other_draws()):
-            self.agreement = other_draws
-            singles = self._agreeing()
+        singles = [(mistake,) for mistake in self.references.mistakes]
+        singles = [ids for ids in singles if self.agreement.agrees(ids)]
         self._is_disputed = len(singles) > 1
         if not self.agreement.has_wrong_values:
             singles = [ids for ids in singles if self.agreement.raises_the_same(ids)]
         return self.references.only_candidate(singles) or self.only_match(singles)
-
-    def _agreeing(self) -> list[Ids]:
-        singles: list[Ids] = [(mistake,) for mistake in self.references.mistakes]
-        return [ids for ids in singles if self.agreement.agrees(ids)]
 
     @property
     def may_be_a_pair(self) -> bool:

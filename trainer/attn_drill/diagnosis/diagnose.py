@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TypeVar
 
 from attn_drill.diagnosis._attention_weights import attention_weights, effective_mask
@@ -188,13 +188,14 @@ class _Diagnosis:
         self._agreement = self._reported = Agreement(references, complete.comparison)
         if complete is not judgement:
             self._reported = Agreement(references, judgement.comparison)
-        self._search = MistakeSearch(
-            self._agreement,
-            complete,
-            first,
-            reruns.grade,
+        self._search_with = partial(
+            MistakeSearch,
+            judgement=complete,
+            first=first,
+            grade=reruns.grade,
             loops=lambda: self._locator.loop_growth.ratios,
         )
+        self._search = self._search_with(self._agreement)
 
     def result(self, planted: Ids = ()) -> Diagnosis:
         """Return the complete diagnosis, with this mistake if it is known already."""
@@ -202,12 +203,8 @@ class _Diagnosis:
         for index in (self._telling_index, self._mask_index):
             if index is not None:
                 self._begin_recording(index)
-        ids = planted or self.single_mistake()
+        ids = planted or self._known_mistakes()
         recorded = self._recorded
-        if not ids and self._search.may_be_a_pair and not self._keeps_state:
-            ids = find_pair(
-                self._search.agreement, len(recorded.reference.nodes) if recorded else 0
-            )
         in_order = sorted(ids, key=lambda mistake: self._references.lines(mistake).start)
         mistakes = tuple(self._references.mistakes[mistake] for mistake in in_order)
         place, first_wrong = self._place(ids, mistakes)
@@ -246,6 +243,20 @@ class _Diagnosis:
         if not ids and self._agreement.wrong_cases and self._keeps_state:
             return self._search.kept_between_cases()
         return ids
+
+    def _known_mistakes(self) -> Ids:
+        """Return the mistake or the pair that explains all cases; () if none does."""
+        ids = self.single_mistake() or self._pair(self._search)
+        if not ids and (other_draws := self._agreement.with_other_draws()):
+            search = self._search_with(other_draws)
+            ids = search.single() or self._pair(search)
+        return ids
+
+    def _pair(self, search: MistakeSearch) -> Ids:
+        if not search.may_be_a_pair or self._keeps_state:
+            return ()
+        recorded = self._recorded
+        return find_pair(search.agreement, len(recorded.reference.nodes) if recorded else 0)
 
     # The recorded case, and the case in which the mask is read
 

@@ -273,7 +273,6 @@ def behave(names: dict[str, Any], case_set: CaseSet, index: int) -> Behaviour | 
     drive = adapted(case_set.content.drive, request.entry, request.signatures)
     # The worker has the same seed, so the same draws give the same values.
     torch.default_generator.manual_seed(request.random_seed)
-    state = torch.default_generator.get_state()
     with torch.no_grad():
         outputs, failure = GuardedCall(PATH).call("forward", lambda: drive(implementation, inputs))
     if failure is not None:
@@ -285,7 +284,10 @@ def behave(names: dict[str, Any], case_set: CaseSet, index: int) -> Behaviour | 
             described[name] = value.detach()
         else:
             described[name] = f"{plain}: {text}" if plain else as_tuple(describe(value))
-    draws = not torch.equal(state, torch.default_generator.get_state())
+    generator = torch.default_generator
+    # `drive` may have set another seed.
+    fresh = torch.Generator().manual_seed(generator.initial_seed())
+    draws = not torch.equal(fresh.get_state(), generator.get_state())
     return Behaviour(None, described, draws)
 
 
