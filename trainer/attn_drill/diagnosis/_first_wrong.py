@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import filterfalse
 
+import torch
+
 from attn_drill.diagnosis._recorded_case import Matching
 from attn_drill.diagnosis._value_graph import (
     Node,
@@ -71,6 +73,8 @@ def wrong_entries(matching: Matching, outputs: Iterable[str]) -> list[Node]:
 
 
 def _first_node(matching: Matching, outputs: Iterable[str]) -> Node | None:
+    if (opposite := _opposite(matching, outputs)) is not None:
+        return opposite
     region = _wrong_region(matching, outputs)
     if not region:  # no output is a tensor that can be followed backwards
         computed = [node for node in matching.graph.computed if node.lines]
@@ -116,6 +120,28 @@ def _fits(node: Node, result: Node) -> bool:
         return False
     pairs = zip(reversed(node.value.shape), reversed(result.value.shape), strict=False)
     return all(size in (1, of_result) for size, of_result in pairs)
+
+
+def _opposite(matching: Matching, outputs: Iterable[str]) -> Node | None:
+    """Return the node that made an output which is True exactly where the right output is False.
+
+    Such a mask is no wrong value, because a mask has two notations.
+    """
+    graph, reference = matching.graph, matching.right.graphs[0]
+    for name in outputs:
+        if name not in graph.outputs or name not in reference.outputs:
+            continue
+        node, value = graph.outputs[name], graph.outputs[name].value
+        right = reference.outputs[name].value
+        if value is None or right is None or not value.dtype == right.dtype == torch.bool:
+            continue
+        if torch.equal(value, ~right):
+            while node.is_layout or node.operation == "repeat":
+                if not node.parents or not node.parents[0].lines:
+                    break
+                node = node.parents[0]
+            return node
+    return None
 
 
 def _is_part(matching: Matching, node: Node) -> bool:
