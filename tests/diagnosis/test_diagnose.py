@@ -46,7 +46,7 @@ def marked_lines(path: Path) -> list[int]:
 
 
 @pytest.mark.thorough
-@pytest.mark.sampled(500)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize(
     "path", BY_HAND, ids=[f"{path.parent.name}-{path.stem}" for path in BY_HAND]
 )
@@ -456,6 +456,14 @@ def test_cause_is_named_with_the_line_of_the_explained_case(
     failure = report.first_failure()
     assert failure is not None
     assert failure.check == "runs" or failure.number == found.case
+
+
+@pytest.mark.thorough
+def test_other_draws_in_a_case_of_one_call_hide_no_mistake(grader: Grader) -> None:
+    """This file drops entries in another order than the reference with its mistake."""
+    path = TESTS / "by_hand" / "lm_classifier" / "without_positions.py"
+    _, found = diagnosed(grader, CHALLENGES["lm_classifier"], path.read_text())
+    assert [mistake.id for mistake in found.mistakes] == ["positions-missing"]
 
 
 @pytest.mark.thorough
