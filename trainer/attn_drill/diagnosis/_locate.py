@@ -209,7 +209,8 @@ def _start(first: FirstWrong, matching: Matching, source: str) -> int | None:
     doubtful: set[int] = set()
     for node in reachable(first.node.parents, further):
         line = line_here(node)
-        if not line or node.is_input or node.is_number:
+        is_fill = not node.origins and not node.is_comparable  # for example of ones
+        if not line or node.is_input or node.is_number or is_fill:
             continue
         if matching.is_doubtful(node) or node.is_mask:
             doubtful.add(line)
