@@ -46,7 +46,7 @@ def marked_lines(path: Path) -> list[int]:
 
 
 @pytest.mark.thorough
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(
     "path", BY_HAND, ids=[f"{path.parent.name}-{path.stem}" for path in BY_HAND]
 )
