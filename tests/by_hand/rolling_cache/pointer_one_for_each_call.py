@@ -1,4 +1,5 @@
 # mistakes: chunk-counted-as-one-token
+# diagnosis: line elsewhere
 """Counts calls, with fancy indexing."""
 
 import torch

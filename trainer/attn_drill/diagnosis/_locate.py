@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+import torch
+
 from attn_drill.diagnosis._first_wrong import FirstWrong, first_wrong
 from attn_drill.diagnosis._milestones import MilestoneProgress
 from attn_drill.diagnosis._named_line import (
@@ -209,8 +211,7 @@ def _start(first: FirstWrong, matching: Matching, source: str) -> int | None:
     doubtful: set[int] = set()
     for node in reachable(first.node.parents, further):
         line = line_here(node)
-        is_fill = not node.origins and not node.is_comparable  # for example of ones
-        if not line or node.is_input or node.is_number or is_fill:
+        if not line or node.is_input or node.is_number or _is_fill(node):
             continue
         if matching.is_doubtful(node) or node.is_mask:
             doubtful.add(line)
@@ -223,6 +224,11 @@ def _start(first: FirstWrong, matching: Matching, source: str) -> int | None:
     last = max(right, default=0)
     near = [line for line in (*doubtful, last) if line >= max(1, lines[0] - MOST_LINES)]
     return min(near, default=last) or None
+
+
+def _is_fill(node: Node) -> bool:
+    """Return whether a tensor from no input has equal entries, for example ones."""
+    return node.value is not None and not node.origins and len(torch.unique(node.value)) == 1
 
 
 def _result_of_line(graph: ValueGraph, first: FirstWrong) -> Node:
