@@ -99,7 +99,7 @@ def test_right_numbers_of_another_step_are_not_called_right(
     assert " @ " in found.first_line.text
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("challenge", "right", "wrong", "span"),
     [
@@ -171,8 +171,17 @@ def test_layer_that_a_failure_names_is_shown(grader: Grader) -> None:
 
 
 def test_mask_is_not_called_right(grader: Grader) -> None:
-    """A mask equals its opposite, because masks have two notations."""
-    challenge = CHALLENGES["decoder_block"]
-    source = pack_reader.solution(challenge)
-    _, found = diagnosed(grader, challenge, source.replace("memory_mask[:,", "~memory_mask[:,"))
-    assert [operand.name for operand in found.operands if "mask" in operand.name] == []
+    """The opposite of the right mask equals it, because masks have two notations."""
+    right = """
+        scores = scores.masked_fill(~mask, float("-inf"))
+"""
+    wrong = """
+        bias = torch.zeros(mask.shape).masked_fill(mask, float("-inf")).to(scores.dtype)
+        scores = scores + bias
+"""
+    source = pack_reader.solution(SDPA)
+    assert right in source
+    _, found = diagnosed(grader, SDPA, source.replace(right, wrong))
+    assert found.first_line is not None
+    assert found.first_line.text == "scores = scores + bias"
+    assert [operand.name for operand in found.operands] == ["scores"]

@@ -226,9 +226,10 @@ class Agreement:
         self.has_wrong_values = any(each.behaviour.failure is None for each in self.wrong_cases)
 
     def with_other_draws(self) -> Agreement | None:
-        """Return the agreement if the submission draws in another order; None if none can show it.
+        """Return the agreement of a submission that may draw in another order than the reference.
 
-        In a case with a single call, equal draws are no sign of a random result.
+        A single call does not show that a result is random. If the reference draws in such a case,
+        the case counts as random here. Returns None if there is no such case.
         """
         drawing = [
             each.index
